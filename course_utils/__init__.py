@@ -1,0 +1,1 @@
+"""Helper package of the course: one folder per question a student asks."""
