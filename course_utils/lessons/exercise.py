@@ -19,6 +19,7 @@ import pkgutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from course_utils.lessons.ledger import Ledger
@@ -26,10 +27,13 @@ from course_utils.machine import isolate
 
 Status = Literal["right", "wrong", "not attempted", "not judged"]
 CHECKS = "course_utils.lessons.checks"
+CHECK_MODULES = [
+    f"{CHECKS}.{module.name}"
+    for module in pkgutil.iter_modules([str(Path(__file__).with_name("checks"))])
+    if module.name.startswith("n")
+]
 # What the judge's server process imports once, so that a check costs milliseconds.
-PRELOAD = ("torch", "cloudpickle", "course_utils.lessons.checks.n03_policy_gradient_cartpole")
-
-isolate.prepare(PRELOAD)
+isolate.prepare(["torch", "cloudpickle", *CHECK_MODULES])
 
 
 class Wrong(Exception):
@@ -72,15 +76,12 @@ def exercise(*, reference: Any, points: int, hints: tuple[str, ...]) -> Callable
     return register
 
 
+@functools.cache
 def exercises() -> dict[str, Exercise]:
     """All exercises of the course by name, in the order of the notebooks."""
-    if not _registry:
-        package = importlib.import_module(CHECKS)
-        for module in sorted(
-            found.name for found in pkgutil.iter_modules(package.__path__) if found.name.startswith("n")
-        ):
-            importlib.import_module(f"{CHECKS}.{module}")
-    return _registry
+    for module in CHECK_MODULES:
+        importlib.import_module(module)
+    return dict(sorted(_registry.items(), key=lambda item: item[1].notebook))
 
 
 def judge(name: str, answer: Any) -> None:

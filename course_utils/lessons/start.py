@@ -10,7 +10,7 @@ import platform
 import matplotlib.pyplot as plt
 import torch
 
-from course_utils.machine import runtime
+from course_utils.machine import display, runtime
 
 SCALE_HELP = {
     "smoke": "everything runs, numbers are small",
@@ -36,6 +36,7 @@ def start() -> None:
     """
     _verify()
     plt.rcParams.update(STYLE)
+    display.prepare_rendering()  # before any notebook imports pygame or mujoco
     multiprocessing.forkserver.ensure_running()  # the judge's server imports torch while the student reads
     device = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "no GPU: everything runs on the CPU"
     cpus = runtime.usable_cpus()

@@ -1,0 +1,157 @@
+"""Draw environments on machines without a screen: single frames and recordings.
+
+What a renderer needs is in `headless`, how a video is written in `video`; their public names are here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from course_utils.machine.headless import (
+    RENDERERS,
+    Renderer,
+    choose_mujoco_backend,
+    needs_display,
+    prepare_rendering,
+    register_environments,
+    renderer_of,
+    virtual_display,
+)
+from course_utils.machine.video import VideoWriter, show_video, side_by_side, why_unplayable
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = [
+    "RENDERERS",
+    "Renderer",
+    "choose_mujoco_backend",
+    "needs_display",
+    "prepare_rendering",
+    "record",
+    "render_frame",
+    "renderer_of",
+    "show_video",
+    "side_by_side",
+    "virtual_display",
+    "why_unplayable",
+]
+
+
+def _refuse_without_frames(environment: Any) -> None:
+    if hasattr(environment, "num_envs"):
+        raise ValueError("this is a vector of environments: give a single one, made with gymnasium.make")
+    mode = getattr(environment, "render_mode", None)
+    if mode != "rgb_array":
+        raise ValueError(
+            f"render_mode is {mode!r}, so there are no frames: make the environment with render_mode='rgb_array'"
+        )
+
+
+def render_frame(environment: Any) -> np.ndarray:
+    """Return the current picture, (H, W, 3) uint8 with red, green, blue in 0..255.
+
+    Raises ValueError when the environment cannot give frames, RuntimeError when its renderer fails.
+    """
+    import numpy as np
+
+    _refuse_without_frames(environment)
+    try:
+        frame = environment.render()
+    except Exception as error:
+        if type(error).__name__ == "ResetNeeded":
+            raise RuntimeError("the environment has not started yet: call reset() before drawing it") from error
+        reason = (str(error).strip().splitlines() or [""])[0]
+        needs = renderer_of(environment).needs
+        cure = f"; this renderer needs {needs}" if needs else ""
+        raise RuntimeError(f"drawing failed ({type(error).__name__}: {reason}){cure}") from error
+    if not isinstance(frame, np.ndarray):
+        raise ValueError(f"render() returned {type(frame).__name__} instead of a picture: was the environment closed?")
+    if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8 or frame.size == 0:
+        raise ValueError(f"render() returned {frame.dtype} of shape {frame.shape}: it must be uint8 of shape (H, W, 3)")
+    return frame
+
+
+def record(
+    environment: Any,
+    policy: Callable[[Any], Any] | None = None,
+    path: Path | str = "video.mp4",
+    *,
+    episodes: int = 1,
+    max_steps: int = 2_000,
+    seed: int = 0,
+    fps: float | None = None,
+) -> Path:
+    """Play episodes, write what they look like to `path` (H.264 mp4) and return the path.
+
+    `environment` is an environment (left open), or an id or a function that makes one (closed here). `policy` maps an
+    observation to an action; None acts at random. `max_steps` counts over all episodes. Without an ffmpeg the result
+    is an animated GIF, and the path returned says so. An error or an interrupt saves nothing and keeps an older file.
+    Raises ValueError for an environment without frames, before any step, and for a recording in which nothing moves.
+    """
+    if policy is not None and not callable(policy):
+        raise TypeError(f"policy is a {type(policy).__name__}: give a function from observation to action")
+    for name, value in (("episodes", episodes), ("max_steps", max_steps)):
+        if value < 1:
+            raise ValueError(f"{name} is {value}: give at least 1")
+    made_here = isinstance(environment, str) or (callable(environment) and not hasattr(environment, "step"))
+    env = _make(environment) if made_here else environment
+    try:
+        _refuse_without_frames(env)
+        metadata = getattr(env, "metadata", None) or {}
+        writer = VideoWriter(path, metadata.get("render_fps", 30) if fps is None else fps)
+        try:
+            _play(env, policy, writer, episodes, max_steps, seed)
+            return writer.finish()
+        finally:
+            writer.abort()
+    finally:
+        if made_here:
+            env.close()
+
+
+def _make(environment: str | Callable[[], Any]) -> Any:
+    if not isinstance(environment, str):
+        return environment()
+    import gymnasium
+
+    register_environments(environment)
+    return gymnasium.make(environment, render_mode="rgb_array")
+
+
+def _play(env: Any, policy: Any, writer: VideoWriter, episodes: int, max_steps: int, seed: int) -> None:
+    import numpy as np
+
+    if policy is None:
+        env.action_space.seed(seed)
+    first = None
+    moves = False
+
+    def add() -> None:
+        nonlocal first, moves
+        frame = render_frame(env)
+        writer.add(frame)
+        if first is None:
+            first = frame.copy()  # some environments draw into the same array again
+        moves = moves or not np.array_equal(frame, first)
+
+    steps = 0
+    for episode in range(episodes):
+        observation, _ = env.reset(seed=seed + episode)
+        add()
+        ended = False
+        while not ended and steps < max_steps:
+            action = env.action_space.sample() if policy is None else policy(observation)
+            observation, _, terminated, truncated, _ = env.step(action)
+            steps += 1
+            ended = terminated or truncated
+            add()
+        if steps == max_steps:
+            break
+    if not moves:
+        blank = "blank" if first.min() == first.max() else "the same"
+        raise ValueError(
+            f"all frames are {blank}, so nothing was saved: the environment was probably closed; make a new one"
+        )
