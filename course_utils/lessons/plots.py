@@ -47,7 +47,7 @@ def committed_curves(name: str) -> None:
             panel.plot(*np.array(run["curve"]).T, label=f"seed {run['seed']}")
         solved = sum(run["solved"] for run in runs)
         panel.set_title(
-            f"{'with' if baseline else 'without'} baseline: {solved} of {len(runs)} reach {data['summary']['target']:.0f}"
+            f"{'with' if baseline else 'without'} baseline: {solved} of {len(runs)} reach {data['target']:.0f}"
         )
         panel.set_xlabel("environment steps")
     panels[0].set_ylabel("mean return of 100 episodes")
