@@ -1,0 +1,35 @@
+"""Returns: what an action turned out to be worth. Formulas: Sutton and Barto, Reinforcement Learning, 2nd ed."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def discounted_returns(
+    rewards: Sequence[float] | np.ndarray | Tensor, gamma: float, bootstrap_value: float = 0.0
+) -> Tensor:
+    """Return G_t = r_t + gamma * G_{t+1} for every step of one episode, shape (steps,), float32.
+
+    After the last step G equals `bootstrap_value`: 0 where the episode terminated, the value of the last
+    observation where it was only cut off (see `bootstrap_values`). Rewards may be integers, float64 or a tensor.
+    Source: Sutton and Barto, equation 3.9, computed backwards so that it takes `steps` multiplications.
+    """
+    following = float(bootstrap_value)
+    backwards = []
+    for reward in reversed(np.asarray(rewards, dtype=np.float64).tolist()):
+        following = reward + gamma * following
+        backwards.append(following)
+    return torch.tensor(backwards[::-1], dtype=torch.float32)
+
+
+def bootstrap_values(last_values: Tensor, terminated: Tensor, truncated: Tensor) -> Tensor:
+    """Return what follows the last step of each episode, shape (episodes,): its value, or 0 if it terminated.
+
+    `last_values` (episodes,) float32 are estimates for the observation after the last step; `terminated` and
+    `truncated` (episodes,) are bool. Termination ends the story: nothing follows. Truncation (a time limit) only
+    stops us from watching: rewards would have followed, and the value estimates them. Where both are true at once the
+    episode terminated. Source: Pardo et al., Time Limits in Reinforcement Learning, 2018, section 3.
+    """
+    return torch.where(truncated & ~terminated, last_values, torch.zeros_like(last_values))

@@ -1,0 +1,130 @@
+"""Rollout: play episodes with a policy, to learn from them or to judge the policy."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import gymnasium
+import numpy as np
+import torch
+from torch import Tensor
+
+from course_utils.agents.envs import CARTPOLE, make_envs
+from course_utils.agents.finite import check_finite
+from course_utils.agents.seeding import reproducible
+
+Policy = Callable[[Tensor], Tensor]
+"""Anything that maps observations (batch, observation_size) to logits (batch, action_count)."""
+
+
+@dataclass
+class Episode:
+    """One episode: for every step what was seen, done and earned; then how it ended."""
+
+    observations: list[np.ndarray] = field(default_factory=list)
+    actions: list[int] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    last_observation: np.ndarray | None = None
+    """What was seen after the last step: a truncated episode is worth its value from here on."""
+    terminated: bool = False
+    """The task ended (the pole fell): nothing follows."""
+    truncated: bool = False
+    """A limit cut the episode off: rewards would have followed."""
+
+
+def choose_actions(logits: Tensor, deterministic: bool) -> Tensor:
+    """Return one action per row of logits (batch, action_count): the likeliest, or one sampled."""
+    if deterministic:
+        return logits.argmax(dim=-1)
+    check_finite(logits=logits)
+    return torch.distributions.Categorical(logits=logits, validate_args=False).sample()
+
+
+@torch.no_grad()
+def collect_episodes(
+    envs: Sequence[gymnasium.Env], policy: Policy, *, deterministic: bool = False, step_limit: int = 10_000
+) -> list[Episode]:
+    """Play one whole episode in every environment, asking the policy once per step for all that still run.
+
+    An episode longer than `step_limit` is cut and counts as truncated, so an environment without a time limit of
+    its own cannot run for ever. Raises ValueError where an observation is not finite.
+    """
+    episodes = [Episode() for _ in envs]
+    current = [np.asarray(env.reset()[0], np.float32) for env in envs]
+    running = list(range(len(envs)))
+    while running:
+        observations = torch.from_numpy(np.stack([current[index] for index in running]))
+        check_finite(observation=observations)
+        actions = choose_actions(policy(observations), deterministic).tolist()
+        for index, action in zip(running, actions, strict=True):
+            episode = episodes[index]
+            episode.observations.append(current[index])
+            observation, reward, terminated, truncated, _ = envs[index].step(action)
+            current[index] = np.asarray(observation, np.float32)
+            episode.actions.append(action)
+            episode.rewards.append(float(reward))
+            episode.terminated = bool(terminated)
+            episode.truncated = bool(truncated) or len(episode.rewards) >= step_limit
+            episode.last_observation = current[index]
+        running = [index for index in running if not (episodes[index].terminated or episodes[index].truncated)]
+    return episodes
+
+
+@dataclass(frozen=True)
+class EvaluationResult:
+    """The score of a policy, with all that is needed to compare it: actions, episodes, limit."""
+
+    returns: list[float]
+    """undiscounted return of each episode"""
+    truncated: int
+    """how many of them were stopped by a limit rather than by an end"""
+    deterministic: bool
+    """True: the likeliest action each time; False: actions sampled, as in training"""
+
+    @property
+    def mean(self) -> float:
+        """Return the mean return per episode."""
+        return float(np.mean(self.returns))
+
+    def __str__(self) -> str:
+        actions = "likeliest action" if self.deterministic else "sampled actions"
+        return (
+            f"mean return {self.mean:.1f} over {len(self.returns)} episodes "
+            f"({actions}; {self.truncated} stopped by the step limit)"
+        )
+
+
+def evaluate(
+    policy: Policy,
+    *,
+    deterministic: bool,
+    episodes: int = 100,
+    seed: int = 12_345,
+    environment: str = CARTPOLE,
+    step_limit: int = 10_000,
+) -> EvaluationResult:
+    """Play `episodes` fresh episodes and return their scores; the policy maps (batch, observation_size) to logits.
+
+    Say whether actions are sampled: the two scores differ, and neither is wrong. A good policy may be bad, or
+    stuck for ever, when only its likeliest action counts, hence the limit. The caller's generators stay untouched.
+    """
+    if episodes < 1:
+        raise ValueError(f"episodes must be at least 1, got {episodes}")
+    with reproducible(seed):
+        envs = make_envs(environment, episodes, seed)
+        played = collect_episodes(envs, policy, deterministic=deterministic, step_limit=step_limit)
+    returns = [float(sum(episode.rewards)) for episode in played]
+    return EvaluationResult(returns, sum(episode.truncated for episode in played), deterministic)
+
+
+def actor(policy: Policy, *, deterministic: bool, seed: int = 0) -> Callable[[np.ndarray], int]:
+    """Return a function from one observation (observation_size,) to an action: what a video recorder needs."""
+    generator = torch.Generator().manual_seed(seed)
+
+    @torch.no_grad()
+    def act(observation: np.ndarray) -> int:
+        logits = policy(torch.as_tensor(observation, dtype=torch.float32).unsqueeze(0))
+        if deterministic:
+            return int(logits.argmax())
+        return int(torch.multinomial(logits.softmax(dim=-1), 1, generator=generator))
+
+    return act
