@@ -7,6 +7,8 @@ from pathlib import Path
 
 from torch import Tensor
 
+from course_utils.machine import runtime
+
 STEP = "time/total_timesteps"
 """environment steps so far; names follow Stable-Baselines3 where it has one"""
 
@@ -87,4 +89,5 @@ def _tensorboard_writer(folder: Path):
     except ImportError:
         warnings.warn("TensorBoard is not installed: metrics go to CSV only (pip install tensorboard)", stacklevel=3)
         return None
-    return SummaryWriter(str(folder))
+    shown = runtime.tensorboard_folder()  # on AutoDL the tile reads one fixed folder, elsewhere it is the runs folder
+    return SummaryWriter(str(folder if shown == runtime.runs_folder() else shown / folder.name))

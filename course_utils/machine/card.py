@@ -265,6 +265,18 @@ def write_card(folder: Path | str, seeds: Mapping[str, int] | None = None) -> Pa
     return path
 
 
+def new_run(name: str, seeds: Mapping[str, int] | None = None) -> Path:
+    """Make a folder for one run below the runs folder, named after it and the time, with the card in it."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    folder = runtime.runs_folder() / f"{name}-{stamp}"
+    count = 1
+    while folder.exists():  # two runs within one second
+        count += 1
+        folder = runtime.runs_folder() / f"{name}-{stamp}-{count}"
+    write_card(folder, seeds)
+    return folder
+
+
 def main(arguments: list[str]) -> int:
     """Run `course card [--json]`."""
     parser = argparse.ArgumentParser(

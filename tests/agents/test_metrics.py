@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from course_utils.agents.metrics import STEP, Log, read_rows
+from course_utils.machine import runtime
 
 
 def test_rows_go_to_csv_and_come_back(tmp_path):
@@ -70,6 +71,15 @@ def test_tensorboard_holds_the_same_numbers(tmp_path):
     events = accumulator.EventAccumulator(str(tmp_path))
     events.Reload()
     assert [(event.step, event.value) for event in events.Scalars("train/loss")] == [(7, 0.5)]
+
+
+def test_on_autodl_the_events_go_where_its_tensorboard_tile_looks(tmp_path, monkeypatch):
+    monkeypatch.setattr(runtime, "tensorboard_folder", lambda: tmp_path / "tf-logs")
+    log = Log(tmp_path / "runs" / "pong-1")
+    log.record(1, {"a": 1.0})
+    log.close()
+    assert list((tmp_path / "tf-logs" / "pong-1").glob("events*"))
+    assert [path.name for path in (tmp_path / "runs" / "pong-1").iterdir()] == ["metrics.csv"]
 
 
 def test_without_tensorboard_the_csv_is_written_and_the_log_says_so(tmp_path, monkeypatch):

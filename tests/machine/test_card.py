@@ -254,3 +254,10 @@ def test_torch_facts_match_the_module():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     version, cuda, facts = json.loads(done.stdout)
     assert (facts["torch"], facts["torch_cuda"], facts["torch_error"]) == (version, cuda, None)
+
+
+def test_every_run_gets_a_folder_of_its_own_with_the_card(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_HOME", str(tmp_path))
+    first, second = (card.new_run("cartpole", seeds={"training": 3}) for _ in range(2))
+    assert first != second and first.parent == tmp_path / "runs"
+    assert json.loads((second / "environment.json").read_text())["seeds"] == {"training": 3}
