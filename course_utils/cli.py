@@ -9,6 +9,7 @@ COMMANDS = {
     "doctor": ("course_utils.machine.doctor", "find out what is wrong with this machine, and what cures it"),
     "card": ("course_utils.machine.card", "print the environment card: versions, driver, hardware, seeds"),
     "update": ("course_utils.lessons.update", "bring new notebooks and keep your answers"),
+    "address": ("course_utils.lessons.address", "for instructors: set the public address that badges and Colab use"),
 }
 
 

@@ -15,7 +15,7 @@ def test_help_names_every_command(capsys):
 def test_no_or_an_unknown_command_is_bad_input(capsys):
     assert cli.main([]) == 2
     assert cli.main(["doktor"]) == 2
-    assert "no command 'doktor'; choose one of: doctor, card, update" in capsys.readouterr().err
+    assert "no command 'doktor'; choose one of: doctor, card, update, address" in capsys.readouterr().err
 
 
 def test_the_module_runs_and_its_exit_code_comes_through():
