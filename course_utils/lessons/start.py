@@ -9,6 +9,7 @@ import platform
 
 import matplotlib.pyplot as plt
 import torch
+from matplotlib import font_manager
 
 from course_utils.machine import display, runtime
 
@@ -17,16 +18,16 @@ SCALE_HELP = {
     "standard": "what a lesson needs",
     "full": "long runs for good curves",
 }
-# Okabe and Ito's palette, told apart with any kind of colour vision; the fonts after the first know Chinese.
+# Okabe and Ito's palette: told apart with any kind of colour vision.
 STYLE = {
     "axes.prop_cycle": plt.cycler(color=["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]),
     "axes.grid": True,
     "axes.spines.right": False,
     "axes.spines.top": False,
     "figure.figsize": (8, 3.5),
-    "font.sans-serif": ["DejaVu Sans", "Noto Sans CJK SC", "Microsoft YaHei", "PingFang SC", "WenQuanYi Micro Hei"],
     "grid.alpha": 0.3,
 }
+CHINESE_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Micro Hei", "Microsoft YaHei", "PingFang SC")
 
 
 def start() -> None:
@@ -35,7 +36,9 @@ def start() -> None:
     Raises RuntimeError, with the command that cures it, where a package is missing or too old.
     """
     _verify()
+    installed = set(font_manager.get_font_names())  # a name that is not installed costs a warning per figure
     plt.rcParams.update(STYLE)
+    plt.rcParams["font.family"] = ["DejaVu Sans", *(name for name in CHINESE_FONTS if name in installed)]
     display.prepare_rendering()  # before any notebook imports pygame or mujoco
     multiprocessing.forkserver.ensure_running()  # the judge's server imports torch while the student reads
     device = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "no GPU: everything runs on the CPU"

@@ -19,7 +19,7 @@ from course_utils.machine.headless import (
     renderer_of,
     virtual_display,
 )
-from course_utils.machine.video import VideoWriter, show_video, side_by_side, why_unplayable
+from course_utils.machine.video import VideoWriter, embedded_size, show_video, side_by_side, why_unplayable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
     "RENDERERS",
     "Renderer",
     "choose_mujoco_backend",
+    "embedded_size",
     "needs_display",
     "prepare_rendering",
     "record",
@@ -36,18 +37,19 @@ __all__ = [
     "show_video",
     "side_by_side",
     "virtual_display",
+    "why_no_frames",
     "why_unplayable",
 ]
 
 
-def _refuse_without_frames(environment: Any) -> None:
+def why_no_frames(environment: Any) -> str | None:
+    """Return why an environment was not made to give pictures, and the cure; None: it was. It is left untouched."""
     if hasattr(environment, "num_envs"):
-        raise ValueError("this is a vector of environments: give a single one, made with gymnasium.make")
+        return "this is a vector of environments: give a single one, made with gymnasium.make"
     mode = getattr(environment, "render_mode", None)
     if mode != "rgb_array":
-        raise ValueError(
-            f"render_mode is {mode!r}, so there are no frames: make the environment with render_mode='rgb_array'"
-        )
+        return f"render_mode is {mode!r}, so there are no frames: make the environment with render_mode='rgb_array'"
+    return None
 
 
 def render_frame(environment: Any) -> np.ndarray:
@@ -57,7 +59,9 @@ def render_frame(environment: Any) -> np.ndarray:
     """
     import numpy as np
 
-    _refuse_without_frames(environment)
+    reason = why_no_frames(environment)
+    if reason:
+        raise ValueError(reason)
     try:
         frame = environment.render()
     except Exception as error:
@@ -99,7 +103,9 @@ def record(
     made_here = isinstance(environment, str) or (callable(environment) and not hasattr(environment, "step"))
     env = _make(environment) if made_here else environment
     try:
-        _refuse_without_frames(env)
+        reason = why_no_frames(env)
+        if reason:
+            raise ValueError(reason)
         metadata = getattr(env, "metadata", None) or {}
         writer = VideoWriter(path, metadata.get("render_fps", 30) if fps is None else fps)
         try:

@@ -244,16 +244,22 @@ def why_unplayable(path: Path | str) -> str | None:
 # --- showing ---
 
 
+def embedded_size(file_bytes: int) -> int:
+    """Return how many bytes of text a file becomes in a notebook: base64, RFC 4648, 4 letters for 3 bytes begun."""
+    return 4 * ((file_bytes + 2) // 3)
+
+
 def _tag(path: Path, max_bytes: int, label: str) -> str:
     reason = why_unplayable(path)
     if reason:
         raise ValueError(reason)
     size = path.stat().st_size
-    if size > max_bytes:
+    if embedded_size(size) > max_bytes:
         link = urllib.parse.quote(os.path.relpath(path))
         return (
-            f'<a href="{link}" download>{html.escape(path.name)}</a> has {size / 1e6:.1f} MB. '
-            f"More than {max_bytes / 1e6:.1f} MB would make the notebook heavy, so it is linked, not embedded. "
+            f'<a href="{link}" download>{html.escape(path.name)}</a> has {size / 1e6:.1f} MB '
+            f"and would add {embedded_size(size) / 1e6:.1f} MB of text to the notebook. "
+            f"More than {max_bytes / 1e6:.1f} MB makes a notebook heavy, so it is linked, not embedded. "
             "If the link does not open, download the file in the file browser."
         )
     data = base64.b64encode(path.read_bytes()).decode("ascii")
@@ -271,7 +277,7 @@ def _tag(path: Path, max_bytes: int, label: str) -> str:
 
 
 def show_video(path: Path | str, max_bytes: int = EMBED_BYTES) -> HTML:
-    """Return a notebook output that plays the file, embedded up to `max_bytes`, else as a link.
+    """Return a notebook output that plays the file, embedded where this adds at most `max_bytes`, else as a link.
 
     Raises ValueError when a browser would not play the file.
     """

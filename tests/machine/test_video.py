@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from course_utils.machine import video
-from course_utils.machine.video import VideoWriter, show_video, side_by_side, why_unplayable
+from course_utils.machine.video import VideoWriter, embedded_size, show_video, side_by_side, why_unplayable
 
 
 def frames(count: int, height: int = 40, width: int = 60) -> list[np.ndarray]:
@@ -231,6 +231,11 @@ def test_a_small_file_is_embedded_whole(tmp_path):
     assert base64.b64decode(data) == path.read_bytes()
 
 
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 1000])
+def test_embedded_size_is_what_base64_gives(size):
+    assert embedded_size(size) == len(base64.b64encode(bytes(size)))
+
+
 def test_a_large_file_is_linked_with_reason_and_size(tmp_path, monkeypatch):
     folder = tmp_path / "course home"
     folder.mkdir()
@@ -242,7 +247,7 @@ def test_a_large_file_is_linked_with_reason_and_size(tmp_path, monkeypatch):
         file.truncate(len(start) + 60_000_000)
     shown = show_video(path).data
     assert '<a href="course%20home/large.mp4"' in shown
-    assert "has 60.0 MB" in shown
+    assert "has 60.0 MB and would add 80.0 MB" in shown
     assert "base64" not in shown and len(shown) < 1000
 
 
@@ -250,7 +255,7 @@ def test_side_by_side_shares_the_limit(tmp_path):
     for name in ("random", "trained"):
         (tmp_path / f"{name}.mp4").write_bytes(mp4(b"avc1", HIGH, bytes(3000)))
     videos = {"random <agent>": tmp_path / "random.mp4", "trained": tmp_path / "trained.mp4"}
-    both = side_by_side(videos, max_bytes=8000).data
+    both = side_by_side(videos, max_bytes=9000).data
     assert both.count("<video") == 2
     assert "random &lt;agent&gt;" in both and both.index("random &lt;") < both.index("<figcaption>trained")
     assert side_by_side(videos, max_bytes=4000).data.count("<a href=") == 2
