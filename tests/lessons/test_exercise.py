@@ -11,6 +11,7 @@ from course_utils.agents import returns
 from course_utils.lessons import check, exercise
 from course_utils.lessons.ledger import Ledger
 from course_utils.machine import isolate
+from tests.answers import load
 
 RIGHT = """
     import torch
@@ -67,6 +68,16 @@ def test_the_courses_own_object_is_never_judged(capsys):
     assert "Run your answer cell again" in capsys.readouterr().out
     ledger = Ledger.open()
     assert (ledger.status("bootstrap_values"), ledger.attempts("bootstrap_values")) == ("wrong", 1)
+
+
+@pytest.mark.parametrize("name", exercise.exercises())
+def test_a_wrong_answer_checked_twice_is_not_judged_twice(name):
+    wrong = next(answer for answer in load() if answer.exercise == name and not answer.right)
+    own = getattr(check, name)(wrong.build())
+    assert own is exercise.exercises()[name].reference
+    assert getattr(check, name)(own) is own
+    ledger = Ledger.open()
+    assert (ledger.status(name), ledger.attempts(name)) == ("wrong", 1)
 
 
 def test_a_checked_answer_can_be_checked_again():

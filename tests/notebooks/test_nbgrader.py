@@ -14,20 +14,6 @@ from tests.answers import load
 from tests.notebooks import running
 
 ASSIGNMENT = "03_policy_gradient_cartpole"
-CONFIGURATION = """
-c = get_config()
-c.CourseDirectory.course_id = "course"
-c.CourseDirectory.db_url = "sqlite:///gradebook.db"
-c.ExecutePreprocessor.timeout = 120
-c.Execute.timeout = 120
-# The committed notebook already is what students get: nothing is cleared, only locked and signed.
-c.GenerateAssignment.preprocessors = [
-    "nbgrader.preprocessors.LockCells",
-    "nbgrader.preprocessors.CheckCellMetadata",
-    "nbgrader.preprocessors.ComputeChecksums",
-    "nbgrader.preprocessors.SaveCells",
-]
-"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,7 +28,7 @@ def programs_on_the_path():
 def course(tmp_path_factory):
     """A grading folder in which the assignment was released."""
     folder = tmp_path_factory.mktemp("grading")
-    (folder / "nbgrader_config.py").write_text(CONFIGURATION)
+    shutil.copy(running.ROOT / "docs" / "nbgrader_config.py", folder)
     (folder / "source" / ASSIGNMENT).mkdir(parents=True)
     shutil.copy(running.ROOT / "notebooks" / f"{ASSIGNMENT}.ipynb", folder / "source" / ASSIGNMENT)
     nbgrader(folder, "generate_assignment", ASSIGNMENT)
