@@ -1,0 +1,267 @@
+"""The fault gallery of notebook 01: machines to diagnose.
+
+The evidence is the doctor's own, and the doctor's `diagnose` decides who is right. These are plain functions;
+`widgets.gallery` shows them in a notebook.
+"""
+
+from __future__ import annotations
+
+import difflib
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from course_utils.machine import doctor
+from course_utils.machine.doctor import chain
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine of the gallery: what its user tells, the doctor's example behind it, plausible wrong causes."""
+
+    story: str
+    example: str
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Whether a diagnosis is right, and the evidence that says so."""
+
+    right: bool
+    text: str
+
+
+_MACHINES = {
+    "A": Machine(
+        "A rented machine. The student installed torch with conda. The first .cuda() says: "
+        '"Torch not compiled with CUDA enabled".',
+        "cuda.cpu_only_build",
+        ("myth.nvcc_missing", "cuda.hidden_empty", "cuda.driver_too_old", "cuda.driver_library_mismatch"),
+    ),
+    "B": Machine(
+        "Your own workstation. It trained well until yesterday; over night the system installed updates.",
+        "cuda.driver_library_mismatch",
+        ("cuda.ok", "cuda.cpu_only_build", "cuda.driver_too_old", "cuda.container_without_gpu"),
+    ),
+    "C": Machine(
+        "A rented machine. Some example from the web ran first. Since then torch sees no card.",
+        "cuda.hidden_empty",
+        ("cuda.cpu_only_build", "cuda.driver_too_old", "cuda.context_poisoned", "myth.nvcc_missing"),
+    ),
+    "D": Machine(
+        'A rented machine. "0 % busy, 0 MiB used, no process listed: my card is dead", writes the student.',
+        "cuda.ok",
+        ("cuda.cpu_only_build", "cuda.hidden_empty", "cuda.driver_too_old", "cuda.driver_library_mismatch"),
+    ),
+    "E": Machine(
+        "A rented machine with an older image. torch was installed with the first line of its download page.",
+        "cuda.driver_too_old",
+        ("cuda.cpu_only_build", "cuda.hidden_empty", "cuda.driver_library_mismatch", "cuda.card_too_new"),
+    ),
+    "F": Machine(
+        "A container on a shared server. The other users of the server train on its card right now.",
+        "cuda.container_without_gpu",
+        ("cuda.driver_missing", "cuda.cpu_only_build", "cuda.hidden_empty", "cuda.driver_library_mismatch"),
+    ),
+    "G": Machine(
+        "A notebook that trains an embedding. One cell failed, the student corrected it, and now even "
+        'torch.ones(1, device="cuda") fails. A fresh Python in a terminal shows what stands below.',
+        "cuda.context_poisoned",
+        ("cuda.ok", "cuda.driver_library_mismatch", "cuda.card_too_new", "cuda.driver_too_old"),
+    ),
+    "H": Machine(
+        "A brand-new card, and the requirements.txt of a project from last year.",
+        "cuda.card_too_new",
+        ("cuda.driver_too_old", "cuda.card_too_old", "cuda.context_poisoned", "cuda.cpu_only_build"),
+    ),
+}
+# Code -> (what the student reads, what the evidence would show, with what it shows instead filled in).
+_CAUSES = {
+    "cuda.ok": ("nothing is wrong, the card works", "Something is wrong: {failure}."),
+    "cuda.cpu_only_build": (
+        "this torch was built without CUDA",
+        "Such a build has torch.version.cuda = None. Here it is {wheel}.",
+    ),
+    "cuda.hidden_empty": (
+        "an empty environment variable hides the card",
+        "In that case CUDA_VISIBLE_DEVICES would be set, to nothing. Here it is {visible}.",
+    ),
+    "cuda.driver_missing": (
+        "no driver is installed where this runs, so install one here",
+        "Drivers live on the host, outside every container. Here {place}.",
+    ),
+    "cuda.container_without_gpu": (
+        "the container was started without the card",
+        "In that case this would be a container in which nvidia-smi is missing. Here {nvidia_smi}.",
+    ),
+    "cuda.driver_library_mismatch": (
+        "the loaded driver and its libraries have different versions",
+        "In that case nvidia-smi itself would fail with these words. Here {nvidia_smi}.",
+    ),
+    "cuda.driver_too_old": (
+        "the driver is too old for the CUDA inside the wheel",
+        "In that case the driver's CUDA number would be too small for the wheel's. Here {numbers}.",
+    ),
+    "cuda.card_too_new": (
+        "the wheel has no kernels for so new a card",
+        'In that case the first operation would say "no kernel image is available". Here {operation}.',
+    ),
+    "cuda.card_too_old": (
+        "the wheel has no kernels for so old a card",
+        "In that case the card's number would be below the whole list of kernels. Here it is {card}, the list {list}.",
+    ),
+    "cuda.context_poisoned": (
+        "an earlier failure broke this process; a restart cures it",
+        "In that case an earlier cell would show a failed assertion on the card. Here {process}.",
+    ),
+    "myth.nvcc_missing": (
+        "the CUDA toolkit (nvcc) is not installed",
+        "torch never looks for nvcc: a GPU wheel brings the CUDA libraries that it needs.",
+    ),
+}
+
+
+def faults() -> list[str]:
+    """Return the names of the machines in the gallery."""
+    return list(_MACHINES)
+
+
+def choices(fault: str) -> dict[str, str]:
+    """Return the causes to choose from, code -> words; the right one is among them.
+
+    Raises ValueError for a machine that is not in the gallery.
+    """
+    machine = _machine(fault)
+    offered = {machine.example, *machine.others}
+    return {code: words for code, (words, _) in _CAUSES.items() if code in offered}
+
+
+def symptoms(fault: str) -> str:
+    """Return what a user of that machine tells and sees: nvidia-smi, the environment, Python's messages."""
+    return "\n".join(_symptoms(_machine(fault).story, _evidence(fault)))
+
+
+def as_text(fault: str) -> str:
+    """Return the gallery's page of one machine without widgets: the symptoms and the codes to choose from."""
+    offered = "\n".join(f"  {code:<30} {words}" for code, words in choices(fault).items())
+    return f"Machine {fault}: {symptoms(fault)}\n\nWhich cause fits?\n{offered}"
+
+
+@cache
+def finding(fault: str) -> doctor.Finding:
+    """Return the doctor's own diagnosis of a machine: its worst finding."""
+    return doctor.diagnose(doctor.parse(_evidence(fault)))[0]
+
+
+def judge(fault: str, choice: str) -> Judgement:
+    """Compare a chosen code with the doctor's diagnosis; the text names the evidence for or against it.
+
+    Raises ValueError for a machine or a code that does not exist.
+    """
+    found = finding(fault)
+    if choice == found.code:
+        return Judgement(True, f"{found.title}.\nEvidence: {'; '.join(found.evidence)}\nCure: {found.cure}")
+    if choice not in _CAUSES and choice not in doctor.examples():
+        close = difflib.get_close_matches(str(choice), choices(fault), n=1, cutoff=0.5)
+        raise ValueError(f"{choice!r} is no code." + (f" Do you mean {close[0]!r}?" if close else ""))
+    if choice not in _CAUSES:
+        symptom = doctor.examples()[choice]["symptom"]
+        return Judgement(False, f"Not {choice}. Its symptom would be: {symptom}")
+    facts = doctor.parse(_evidence(fault))
+    words, sign = _CAUSES[choice]
+    return Judgement(False, f"Not this: {words}. {sign.format(**_shown(facts))}")
+
+
+def right_diagnosis() -> dict[str, str]:
+    """Return the doctor's code for every machine of the gallery."""
+    return {fault: finding(fault).code for fault in faults()}
+
+
+def _machine(fault: str) -> Machine:
+    if fault not in _MACHINES:
+        raise ValueError(f"There is no machine {fault!r} in the gallery: it has {', '.join(_MACHINES)}.")
+    return _MACHINES[fault]
+
+
+def _evidence(fault: str) -> dict[str, Any]:
+    """The doctor's example, and an environment variable that its user has looked up."""
+    evidence = doctor.examples()[_machine(fault).example]["evidence"]
+    environment = {"CUDA_VISIBLE_DEVICES": None, **evidence.get("environment", {})}
+    return {**evidence, "environment": environment}
+
+
+def _symptoms(story: str, evidence: dict[str, Any]) -> Iterator[str]:
+    yield from textwrap.wrap(story, 90)
+    yield ""
+    if evidence.get("error_text"):
+        yield from ("The last lines of the failed cell:", evidence["error_text"].strip(), "")
+    smi = evidence.get("nvidia_smi")
+    if smi:
+        yield "$ nvidia-smi"
+        yield smi["text"].strip() if smi.get("text") else "nvidia-smi: command not found"
+        if smi.get("exit_code"):
+            yield f"(exit status {smi['exit_code']})"
+    for marker in evidence.get("container", {}).get("markers", []):
+        yield from (f"$ ls {marker}", marker)
+    if "device_nodes" in evidence:
+        yield "$ ls /dev/nvidia*"
+        yield (
+            "  ".join(evidence["device_nodes"]["present"])
+            or "ls: cannot access '/dev/nvidia*': No such file or directory"
+        )
+    visible = evidence["environment"]["CUDA_VISIBLE_DEVICES"]
+    yield "$ env | grep CUDA_VISIBLE"
+    yield "(no line: it is not set)" if visible is None else f"CUDA_VISIBLE_DEVICES={visible}"
+    torch = evidence["torch"]
+    if torch.get("conda_build"):
+        yield from ("$ conda list pytorch", f"pytorch  {torch['version']}  {torch['conda_build']}")
+    yield "$ python"
+    yield from (">>> import torch; torch.__version__, torch.version.cuda", f"{(torch['version'], torch['cuda'])}")
+    yield ">>> torch.cuda.is_available()"
+    if torch.get("warnings"):
+        yield from textwrap.wrap(torch["warnings"], 90)
+    yield str(torch["available"])
+    if torch.get("capabilities"):
+        yield ">>> torch.cuda.get_device_capability()"
+        yield f"({torch['capabilities'][0].replace('.', ', ')})"
+    if torch.get("arch_list"):
+        yield from (">>> torch.cuda.get_arch_list()", str(torch["arch_list"]))
+    if torch.get("operation"):
+        yield '>>> torch.ones(8, device="cuda").sum()'
+        yield "tensor(8., device='cuda:0')" if torch["operation"] == "ok" else torch["operation"]
+
+
+def _shown(facts: doctor.Facts) -> dict[str, str]:
+    """What the evidence shows, in words that end the sentences of the causes."""
+    smi, card, visible = facts.smi, chain.card_of(facts), facts.environment["CUDA_VISIBLE_DEVICES"]
+    works = "a fresh process computes on the card" if facts.operation_works else ""
+    wheel = _dotted(facts.torch_cuda) if facts.torch_cuda else "None"
+    if smi.state == "ok":
+        answer = f"nvidia-smi works and lists {smi.cards[0].name}"
+    elif smi.state == "missing":
+        answer = "nvidia-smi is not there at all"
+    else:
+        answer = f'nvidia-smi says "{smi.line.partition(": ")[2]}"' if smi.state else works
+    number = f"the driver's is {_dotted(smi.cuda)}" if smi.cuda else answer
+    failed = f"torch.cuda.is_available() is {facts.available}"
+    operation = next((entry.line for entry in facts.signals if entry.field == "torch.operation"), "")
+    message = facts.error_text.partition("\n")[0]
+    return {
+        "wheel": wheel,
+        "visible": "not set" if visible is None else repr(visible),
+        "place": "/.dockerenv says that this is a container" if facts.container else answer,
+        "nvidia_smi": answer,
+        "numbers": works or (f"{number}, the wheel's is {wheel}" if smi.cuda else number),
+        "operation": "it works" if works else failed,
+        "card": _dotted(card) if card else "unknown",
+        "list": " ".join(facts.arch_list) if facts.arch_list else "not shown",
+        "process": "no cell shows one",
+        "failure": message or operation or failed,
+    }
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
