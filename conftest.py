@@ -9,7 +9,7 @@ os.environ["COURSE_HOME"] = tempfile.mkdtemp(prefix="course-home-")
 os.environ["COURSE_SCALE"] = "smoke"
 os.environ.pop("NBGRADER_EXECUTION", None)
 
-import course_utils.lessons.exercise  # noqa: E402, F401  (names what the judge's server imports, before it starts)
+import course_utils.lessons.exercise  # noqa: F401  (names what the judge's server imports, before it starts)
 
 ALLOWED_SKIPS = ("needs a CUDA device",)
 
