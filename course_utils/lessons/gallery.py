@@ -216,22 +216,26 @@ def _symptoms(story: str, evidence: dict[str, Any]) -> Iterator[str]:
     yield "$ env | grep CUDA_VISIBLE"
     yield "(no line: it is not set)" if visible is None else f"CUDA_VISIBLE_DEVICES={visible}"
     torch = evidence["torch"]
+    warning = torch.get("warnings") or ""
+    raised = warning if warning.startswith("RuntimeError") else ""
     if torch.get("conda_build"):
         yield from ("$ conda list pytorch", f"pytorch  {torch['version']}  {torch['conda_build']}")
     yield "$ python"
     yield from (">>> import torch; torch.__version__, torch.version.cuda", f"{(torch['version'], torch['cuda'])}")
     yield ">>> torch.cuda.is_available()"
-    if torch.get("warnings"):
-        yield from textwrap.wrap(torch["warnings"], 90)
+    if "CUDA initialization" in warning:
+        yield from textwrap.wrap(warning, 90)
     yield str(torch["available"])
     if torch.get("capabilities"):
         yield ">>> torch.cuda.get_device_capability()"
+        if "not compatible" in warning:
+            yield from textwrap.wrap(f"UserWarning: {warning}", 90)
         yield f"({torch['capabilities'][0].replace('.', ', ')})"
     if torch.get("arch_list"):
         yield from (">>> torch.cuda.get_arch_list()", str(torch["arch_list"]))
-    if torch.get("operation"):
+    if operation := torch.get("operation") or raised:
         yield '>>> torch.ones(8, device="cuda").sum()'
-        yield "tensor(8., device='cuda:0')" if torch["operation"] == "ok" else torch["operation"]
+        yield from ["tensor(8., device='cuda:0')"] if operation == "ok" else textwrap.wrap(operation, 90)
 
 
 def _shown(facts: doctor.Facts) -> dict[str, str]:

@@ -40,14 +40,14 @@ def metrics(log: Log, names: Iterable[str]) -> None:
 def committed_curves(name: str) -> None:
     """Draw the curves of a committed benchmark: one line per seed, one panel with and one without a baseline."""
     data = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    _, panels = plt.subplots(1, 2, figsize=(9, 3.2), sharey=True, layout="constrained")
+    _, panels = plt.subplots(1, 2, figsize=(9, 3.2), sharex=True, sharey=True, layout="constrained")
     for panel, baseline in zip(panels, (True, False), strict=True):
         runs = [run for run in data["runs"] if run["baseline"] == baseline]
         for run in runs:
             panel.plot(*np.array(run["curve"]).T, label=f"seed {run['seed']}")
         solved = sum(run["solved"] for run in runs)
         panel.set_title(
-            f"{'with' if baseline else 'without'} baseline: {solved} of {len(runs)} reach {data['target']:.0f}"
+            f"{'with' if baseline else 'without'} baseline: {solved} of {len(runs)} seeds score {data['target']:.0f}"
         )
         panel.set_xlabel("environment steps")
     panels[0].set_ylabel("mean return of 100 episodes")

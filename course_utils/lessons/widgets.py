@@ -102,7 +102,7 @@ def _links(facts: Facts) -> list[tuple[str, str, str | None, str]]:
     operation = {True: "it works", False: "it fails", None: None}[facts.operation_works]
     runtime = f"CUDA {as_text(facts.torch_cuda)}" if facts.torch_cuda else None
     return [
-        ("driver", "kernel module, libcuda;\nnvidia-smi asks it", driver, "no answer"),
+        ("driver", "lets programs use the\ncard; nvidia-smi asks it", driver, "no answer"),
         ("CUDA runtime", "libcudart, cuBLAS,\ncuDNN", runtime, "none, a CPU build"),
         ("torch", "compiled for one\nCUDA version", facts.torch_version or None, "not installed"),
         ("kernels", "machine code for\neach kind of card", kernels, "none for a card"),

@@ -11,7 +11,7 @@ import pytest
 from course_utils.lessons import gallery, widgets
 from course_utils.machine import doctor
 
-NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_cuda_checks.ipynb"
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 RIGHT = {
     "A": "cuda.cpu_only_build",
     "B": "cuda.driver_library_mismatch",
@@ -55,6 +55,16 @@ def test_exactly_one_choice_is_right(fault):
 )
 def test_symptoms_show_the_decisive_line(fault, line):
     assert line in gallery.symptoms(fault).splitlines()
+
+
+def test_messages_stand_where_torch_prints_them():
+    lines = gallery.symptoms("F").splitlines()
+    assert lines[lines.index(">>> torch.cuda.is_available()") + 1] == "False"
+    assert lines[lines.index('>>> torch.ones(8, device="cuda").sum()') + 1].startswith("RuntimeError: Found no NVIDIA")
+    lines = gallery.symptoms("H").splitlines()
+    assert lines[lines.index(">>> torch.cuda.is_available()") + 1] == "True"
+    after = lines[lines.index(">>> torch.cuda.get_device_capability()") + 1 :]
+    assert after[0].startswith("UserWarning: NVIDIA GeForce RTX 5090") and after[2] == "(12, 0)"
 
 
 @pytest.mark.parametrize(
@@ -142,13 +152,15 @@ def test_the_chain_shows_what_was_found_and_what_was_not():
     assert {"here: no answer", "here: none, a CPU build", "here: 2.13.0+cpu", "here: not tried"} <= set(texts)
 
 
-def test_every_link_of_the_doctor_into_the_notebook_has_a_heading():
-    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+@pytest.mark.parametrize("name", ["01_cuda_checks.ipynb", "02_headless_rendering.ipynb"])
+def test_every_link_of_the_doctor_leads_somewhere_in_the_notebook(name):
+    cells = json.loads((NOTEBOOKS / name).read_text(encoding="utf-8"))["cells"]
     text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    headings = {title.strip().replace(" ", "-") for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
+    targets = re.findall(r'<a id="([^"]+)"></a>', text)
+    assert len(targets) == len(set(targets))
     catalogue = Path(doctor.__file__).with_name("catalogue")
     entries = [
         entry for path in catalogue.glob("*.json") for entry in json.loads(path.read_text(encoding="utf-8")).values()
     ]
-    anchors = {entry["link"].partition("#")[2] for entry in entries if NOTEBOOK.name in entry["link"]}
-    assert anchors and anchors <= headings
+    anchors = {entry["link"].partition("#")[2] for entry in entries if name in entry["link"]}
+    assert anchors == set(targets)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy
+
 from course_utils.lessons import gallery
-from course_utils.lessons.checks.compare import call
+from course_utils.lessons.checks.compare import call, explained
 from course_utils.lessons.exercise import Wrong, exercise
 from course_utils.machine.doctor import wheels
 from course_utils.machine.doctor.texts import as_text, capability
@@ -34,18 +36,34 @@ def _compare(
     words: str,
 ) -> None:
     """Wrong with the mistake that gives just these answers, else with the first case that differs, put in `words`."""
-    results = [call(answer, *case) for case in cases]
-    for case, result in zip(cases, results, strict=True):
-        if not isinstance(result, bool):
-            raise Wrong(f"It must return True or False, not {result!r}; it did for {case[0]} and {case[1]}.")
+    results = [_result(answer, case, words) for case in cases]
+    if len(set(results)) == 1:
+        raise Wrong(
+            f"It always says {results[0]}. Use the two arguments: they describe any machine, not only this one."
+        )
     expected = [reference(*case) for case in cases]
     for message, mistaken in mistakes.items():
         if results == [mistaken(*case) for case in cases] != expected:
             raise Wrong(message)
-    for (first, second), result, right in zip(cases, results, expected, strict=True):
+    for case, result, right in zip(cases, results, expected, strict=True):
         if result != right:
-            second = as_text(second) if isinstance(second, tuple) else ", ".join(second) or "an empty list"
-            raise Wrong(f"{words.format(as_text(first), second)}: it should say {right}, yours says {result}.")
+            raise Wrong(f"{_in_words(case, words)}: it should say {right}, yours says {result}.")
+
+
+def _result(answer: Callable[..., Any], case: tuple[Any, Any], words: str) -> bool:
+    empty = "It fails on an empty list. Such a list is allowed: no card fits then."
+    with explained({} if case[1] else dict.fromkeys(("ValueError", "IndexError"), empty)):
+        result = call(answer, *case)
+    if not isinstance(result, bool | numpy.bool_):
+        raise Wrong(f"{_in_words(case, words)}: return True or False, not {result!r:.60}.")
+    return bool(result)
+
+
+def _in_words(case: tuple[Any, Any], words: str) -> str:
+    first, second = case
+    return words.format(
+        as_text(first), as_text(second) if isinstance(second, tuple) else ", ".join(second) or "an empty list"
+    )
 
 
 @exercise(
@@ -56,6 +74,9 @@ def _compare(
         "Two rows have a wheel that is newer than the driver's number, and differ in the answer. What sets them apart?",
         "Compare driver_cuda[0] with wheel_cuda[0]; the second numbers play no part.",
     ),
+)
+@explained(
+    {"'tuple' object has no attribute": "A version is a pair of numbers, not a text: driver_cuda[0] is its first."}
 )
 def driver_runs_wheel(answer: Callable[[Version, Version], bool]) -> None:
     numbers = [(11, 4), (11, 8), (12, 0), (12, 2), (12, 8), (13, 0), (13, 2)]
@@ -81,7 +102,6 @@ def driver_runs_wheel(answer: Callable[[Version, Version], bool]) -> None:
         "A driver with the same major number is refused: 12.2 runs 12.8, and 12.2 as well.": lambda driver, wheel: (
             driver[0] > wheel[0]
         ),
-        "It always says True. A driver up to 12.8 does not run a wheel with 13.0.": lambda driver, wheel: True,
         "It is the opposite: True and False are exchanged.": lambda driver, wheel: driver[0] < wheel[0],
     }
     cases = [(driver, wheel) for driver in numbers for wheel in numbers]
@@ -135,6 +155,20 @@ def has_kernels(answer: Callable[[Version, list[str]], bool]) -> None:
                 card[0] == version[0] and card[1] <= version[1] if kind == "sm" else card >= version
             )
         ),
+        "An sm_ entry is asked to match exactly. sm_80 also runs on a card 8.6.": _fits(
+            lambda card, kind, version: card == version if kind == "sm" else card >= version
+        ),
+        "A card equal to a compute_ entry is refused: compute_80 also runs on a card 8.0.": _fits(
+            lambda card, kind, version: _same_major(card, version) if kind == "sm" else card > version
+        ),
+        "The two numbers of a compute_ entry are compared apart. compute_86 runs on a card 9.0 although 0 is below 6.": _fits(
+            lambda card, kind, version: (
+                _same_major(card, version) if kind == "sm" else card[0] >= version[0] and card[1] >= version[1]
+            )
+        ),
+        "compute_ entries are compared by the major number alone. compute_86 does not run on a card 8.0.": _fits(
+            lambda card, kind, version: _same_major(card, version) if kind == "sm" else card[0] >= version[0]
+        ),
         "compute_ entries are accepted for older cards too. compute_80 does not run on a card 7.5.": _fits(
             lambda card, kind, version: _same_major(card, version) if kind == "sm" else True
         ),
@@ -152,7 +186,9 @@ def has_kernels(answer: Callable[[Version, list[str]], bool]) -> None:
         ),
     }
     cards = [(6, 1), (7, 0), (7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0), (12, 1)]
-    lists = [_CURRENT, _OLDER, ["sm_80"], ["sm_86"], ["compute_80"], ["sm_60", "sm_80"], ["sm_80", "compute_90"], []]
+    # The short lists come first, so that the counterexample is a short one.
+    single = ["sm_80", "sm_86", "compute_75", "compute_80", "compute_86"]
+    lists = [[name] for name in single] + [["sm_60", "sm_80"], ["sm_80", "compute_90"], _CURRENT, _OLDER, []]
     cases = [(card, list(names)) for names in lists for card in cards]
     _compare(answer, _has_kernels, cases, mistakes, "A card {} and a wheel with {}")
 
@@ -171,7 +207,7 @@ def _misread(card: Version, names: list[str]) -> bool:
     reference=gallery.right_diagnosis(),
     points=4,
     hints=(
-        "Walk the chain in order: torch.version.cuda, the environment, nvidia-smi, the two CUDA numbers, the list of kernels.",
+        "Walk the chain: nvidia-smi, the environment, torch.version.cuda, the two CUDA numbers, the kernels, the operation.",
         "The first link that fails is the cause. What comes after it can only fail too.",
         "print(gallery.as_text('A')) shows a machine with the codes to choose from; the verdict above names the evidence.",
     ),
@@ -186,6 +222,8 @@ def diagnosis(answer: Any) -> None:
         raise Wrong(f"There is no machine {strange[0]!r}: the gallery has {', '.join(gallery.faults())}.")
     wrong = {}
     for fault, choice in answer.items():
+        if not isinstance(choice, str):
+            raise Wrong(f"Machine {fault}: give one code, as text, not {choice!r:.60}.")
         codes = {words: code for code, words in gallery.choices(fault).items()}
         if choice in codes:
             raise Wrong(f"Machine {fault}: give the code, {codes[choice]!r}, not its description.")

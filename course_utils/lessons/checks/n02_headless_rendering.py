@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import io
 import math
+import numbers
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
 from unittest import mock
 
 import gymnasium
+from gymnasium.wrappers import RenderCollection
 
-from course_utils.lessons.checks.compare import call
+from course_utils.lessons.checks.compare import call, explained
 from course_utils.lessons.exercise import Wrong, exercise
 from course_utils.machine import display, headless, video
 
 
-class Watched:
+class Watched(gymnasium.Env):
     """An environment that could return pictures in general, and notes whatever is done with it."""
 
     def __init__(self, render_mode: str | None) -> None:
         self.render_mode = render_mode
         self.done: list[str] = []
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "done" in vars(self):
+            self.done.append(f"changes {name}")
+        super().__setattr__(name, value)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -29,22 +38,35 @@ class Watched:
         return {"render_modes": ["human", "rgb_array", "rgb_array_list"], "render_fps": 30}
 
     @property
+    def spec(self) -> None:
+        self.done.append("spec")
+
+    @property
     def unwrapped(self) -> Watched:
+        self.done.append("unwrapped")
         return self
 
     def reset(self, **_: Any) -> tuple[int, dict[str, Any]]:
-        self.done.append("reset()")
+        self.done.append("calls reset()")
         return 0, {}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        self.done.append("step()")
+        self.done.append("calls step()")
         return 0, 0.0, False, False, {}
 
     def render(self) -> None:
-        self.done.append("render()")
+        self.done.append("calls render()")
 
     def close(self) -> None:
-        self.done.append("close()")
+        self.done.append("calls close()")
+
+
+def _watched(mode: str | None) -> tuple[gymnasium.Env, list[str]]:
+    """An environment of this mode and the list of what is done with it; gymnasium makes lists with a wrapper."""
+    inner = Watched("rgb_array" if mode == "rgb_array_list" else mode)
+    environment = RenderCollection(inner) if mode == "rgb_array_list" else inner
+    inner.done.clear()
+    return environment, inner.done
 
 
 @exercise(
@@ -58,55 +80,80 @@ class Watched:
 )
 def why_no_frames(answer: Callable[[Any], str | None]) -> None:
     _takes(answer, object())
-    for environment in (Watched("rgb_array"), gymnasium.make("CartPole-v1", render_mode="rgb_array")):
-        reason = _reason(answer, environment)
+    for environment, done in (_watched("rgb_array"), (gymnasium.make("CartPole-v1", render_mode="rgb_array"), [])):
+        reason = _reason(answer, environment, done)
         if reason is not None:
             raise Wrong(
                 f"It objects to an environment that was made with render_mode='rgb_array': {reason!r}. "
                 "Return None where all is well."
             )
+    reasons: dict[str, str | None] = {}
     for mode in (None, "human", "ansi", "rgb_array_list"):
-        environment = Watched(mode)
-        reason = _reason(answer, environment)
+        environment, done = _watched(mode)
+        reason = _reason(answer, environment, done)
         if reason is None:
-            raise Wrong(_explain_accepted(environment))
+            raise Wrong(_explain_accepted(mode, done))
+        if "{" in reason:
+            raise Wrong(f"The braces are still in the text {reason!r}: put an f before the quotes.")
         if "rgb_array" not in reason.replace("rgb_array_list", ""):
             raise Wrong(f"The text {reason!r} does not say what to do: name the cure, render_mode='rgb_array'.")
-        if str(mode) not in reason:
+        named = ("none", "without", "not given", "not set", "no render") if mode is None else (mode,)
+        if not any(word in reason.lower() for word in named):
             raise Wrong(f"The text {reason!r} does not say which mode was found, here {mode!r}.")
+        if reason in reasons:
+            raise Wrong(f"It gives the same text for {reasons[reason]!r} and {mode!r}. Say which of them was found.")
+        reasons[reason] = mode
 
 
-def _reason(answer: Callable[[Any], str | None], environment: Any) -> str | None:
+def _reason(answer: Callable[[Any], str | None], environment: Any, done: list[str]) -> str | None:
     mode = environment.render_mode
+    printed = io.StringIO()
     try:
-        reason = answer(environment)
+        with contextlib.redirect_stdout(printed):
+            reason = answer(environment)
     except NotImplementedError:
         raise
     except Exception as error:
-        kind = type(error).__name__
-        raise Wrong(f"For render_mode={mode!r} it raises {kind}: {error}. Return the reason as a text.") from None
-    touched = [what for what in getattr(environment, "done", []) if what.endswith("()")]
-    if touched:
-        raise Wrong(f"It calls {touched[0]} on the environment. Look at render_mode alone, before anything is spent.")
+        raise Wrong(_explain_error(error, mode, done)).with_traceback(error.__traceback__) from None
+    for what in done:
+        if what.startswith(("calls", "changes")):
+            raise Wrong(f"It {what} on the environment. Only look at render_mode, before anything is spent.")
+    if reason is None and mode != "rgb_array" and printed.getvalue():
+        raise Wrong("It prints the text and gives None back. Is a return missing?")
     if reason is not None and not isinstance(reason, str):
         raise Wrong(f"For render_mode={mode!r} it returns {reason!r}. Return a text that says why, or None.")
     return reason
 
 
-def _explain_accepted(environment: Watched) -> str:
-    mode = environment.render_mode
-    if "metadata" in environment.done:
+def _explain_error(error: Exception, mode: str | None, done: list[str]) -> str:
+    text = f"For render_mode={mode!r} it raises {type(error).__name__}: {error}."
+    if isinstance(error, TypeError) and "is not callable" in str(error):
+        return f"{text} render_mode is a value: no parentheses."
+    if isinstance(error, TypeError) and "NoneType" in str(error):
+        return f"{text} A mode that was not given is None, not a text: compare with == or !=."
+    if isinstance(error, AttributeError) and "spec" in done:
+        return f"{text} Look at environment.render_mode: not every environment has a spec."
+    if isinstance(error, AttributeError):
+        return f"{text} Look at environment.render_mode."
+    return f"{text} Return the reason as a text."
+
+
+def _explain_accepted(mode: str | None, done: list[str]) -> str:
+    text = f"It has no objection to render_mode={mode!r}."
+    if "metadata" in done:
         return (
-            f"It has no objection to render_mode={mode!r}. metadata['render_modes'] lists what this kind of environment "
-            "can do, not how this one was made. Look at render_mode."
+            f"{text} metadata['render_modes'] lists what this kind of environment can do, not how this one was made. "
+            "Look at render_mode."
         )
+    if "unwrapped" in done:
+        return f"{text} Below its wrappers (unwrapped) the mode reads 'rgb_array'. Ask the environment itself."
     why = {
         None: "An environment made without render_mode gives no pictures.",
         "human": "That mode opens a window, and render() returns None.",
         "ansi": "That mode gives text.",
         "rgb_array_list": "That mode gives a list of many pictures. Compare the whole name, not its beginning.",
     }
-    return f"It has no objection to render_mode={mode!r}. {why[mode]}"
+    return f"{text} {why[mode]}"
 
 
 @exercise(
@@ -126,17 +173,18 @@ def choose_mujoco_backend(answer: Callable[..., str]) -> None:
 
 
 def _judge_backends(answer: Callable[..., str]) -> None:
-    for libraries, expected in LIBRARIES:
-        result = _backend(answer, {}, *libraries)
-        if result != expected:
-            raise Wrong(_explain_backend(result, *libraries, expected))
-    for mine in ("glfw", "osmesa", "egl", "disable"):
+    for environ in ({}, {"HOME": "/root"}):
+        for libraries, expected in LIBRARIES:
+            result = _backend(answer, environ, *libraries)
+            if result != expected:
+                raise Wrong(_explain_backend(result, *libraries, expected))
+    for mine in ("glfw", "osmesa", "egl", "disable", "wgl", "EGL"):
         for libraries, _ in LIBRARIES:
             result = _backend(answer, {"MUJOCO_GL": mine}, *libraries)
             if result != mine:
                 raise Wrong(
-                    f"The user has set MUJOCO_GL to {mine!r}, and it gives {result!r}. What is set already is kept, "
-                    f"whatever libraries are found (here {_named(*libraries)})."
+                    f"The user has set MUJOCO_GL to {mine!r}, and it gives {result!r}. What is set already is kept as "
+                    f"it is, whatever the word and whatever libraries are found (here {_named(*libraries)})."
                 )
     result = _backend(answer, {"MUJOCO_GL": "", "HOME": "/root"}, True, False)
     if result != "egl":
@@ -155,8 +203,10 @@ def _backend(answer: Callable[..., str], environ: Mapping[str, str], egl: bool, 
         result = answer(given, egl=egl, osmesa=osmesa)
     except KeyError as error:
         raise Wrong(f"It raises KeyError: {error} where the variable is not set. Use environ.get.") from None
-    if given != environ or os.environ.get("MUJOCO_GL") != FROM_THE_PROCESS:
+    if given.get("MUJOCO_GL", "") not in ("", environ.get("MUJOCO_GL")) or os.environ["MUJOCO_GL"] != FROM_THE_PROCESS:
         raise Wrong("It sets the variable itself. It should only return the value; whoever calls it sets it.")
+    if given != environ:
+        raise Wrong("It changes environ, which belongs to the caller. Only read it, with environ.get.")
     if result == FROM_THE_PROCESS:
         raise Wrong("It reads os.environ. Look only into the argument environ: then it can be tested with any machine.")
     return result
@@ -195,18 +245,19 @@ def _named(egl: bool, osmesa: bool) -> str:
         "Four letters for each group begun: 1, 2 and 3 bytes all become 4 letters, 4 bytes become 8.",
     ),
 )
+@explained({"bytes-like object": "file_bytes is a number, not the bytes of the file: count the groups of three."})
 def embedded_size(answer: Callable[[int], int]) -> None:
-    results = {}
-    for size in (3_000, 1, 2, 3, 4, 5, 0, 1_000, 4_999_999):
-        results[size] = call(answer, size)
+    results = {size: call(answer, size) for size in (3_000, 1, 2, 3, 4, 5, 0, 1_000, 4_999_999)}
     for message, mistake in MISTAKES.items():
         if all(result == mistake(size) for size, result in results.items()):
             raise Wrong(message)
     for size, result in results.items():
+        unit = "byte" if size == 1 else "bytes"
         if result != (expected := 4 * math.ceil(size / 3)):
-            raise Wrong(f"For {size:,} bytes it gives {result!r} instead of {expected:,}.")
-        if not isinstance(result, int) or isinstance(result, bool):
-            raise Wrong(f"It gives a {type(result).__name__} for {size:,} bytes. Letters come whole: return an int.")
+            given = f"{result:,}" if isinstance(result, numbers.Real) else repr(result)
+            raise Wrong(f"For {size:,} {unit} it gives {given} instead of {expected:,}.")
+        if not isinstance(result, numbers.Integral):
+            raise Wrong(f"For {size:,} {unit} it gives {result!r}, a float. Letters come whole: return an int.")
 
 
 MISTAKES: dict[str, Callable[[int], float]] = {

@@ -4,28 +4,38 @@ from course_utils.machine.doctor.texts import capability
 def has_kernels(card, architectures):
     for name in architectures:
         major, minor = capability(name)
-        if name.startswith("compute_") and card >= (major, minor):
-            return True
-        if name.startswith("sm_") and card[0] == major and card[1] >= minor:
+        if name.startswith("sm_"):
+            if card[0] == major and card[1] >= minor:
+                return True
+        elif card >= (major, minor):
             return True
     return False
 
-# %% right: any
+# %% right: any with two generators
+def has_kernels(card, architectures):
+    machine = [capability(a) for a in architectures if a.startswith("sm_")]
+    ptx = [capability(a) for a in architectures if a.startswith("compute_")]
+    return any(c[0] == card[0] and c <= card for c in machine) or any(c <= card for c in ptx)
+
+# %% right: helper function
 def has_kernels(card, architectures):
     def fits(name):
-        version = capability(name)
-        return card >= version and ("compute" in name or card[0] == version[0])
+        built = capability(name)
+        older_or_same = built <= card
+        return older_or_same and ("compute" in name or built[0] == card[0])
 
-    return any(fits(name) for name in architectures)
+    return any(map(fits, architectures))
 
-# %% right: parsed by hand, integers
+# %% right: reads the digits itself
 def has_kernels(card, architectures):
-    number = 10 * card[0] + card[1]
-    binaries = [int(name[3:]) for name in architectures if name.startswith("sm_")]
-    portable = [int(name[8:]) for name in architectures if name.startswith("compute_")]
-    if any(number >= code for code in portable):
-        return True
-    return any(code // 10 == card[0] and code <= number for code in binaries)
+    for a in architectures:
+        kind, digits = a.split("_")
+        major, minor = int(digits[:-1]), int(digits[-1])
+        if kind == "sm" and major == card[0] and minor <= card[1]:
+            return True
+        if kind == "compute" and (major, minor) <= card:
+            return True
+    return False
 
 # %% right: candidates
 def has_kernels(card, architectures):
@@ -34,66 +44,151 @@ def has_kernels(card, architectures):
         card >= capability(name) for name in architectures if name.startswith("compute")
     )
 
-# %% wrong: exact name -> Only exact matches of sm_ entries count
+# %% wrong: exact name -> Only exact matches of sm_ entries count. sm_80 also runs on 8.6
 def has_kernels(card, architectures):
     return f"sm_{card[0]}{card[1]}" in architectures
 
-# %% wrong: exact number -> Only exact matches count
+# %% wrong: newer cards run all sm -> Every card newer than an entry is accepted
 def has_kernels(card, architectures):
-    return card in [capability(name) for name in architectures]
+    return any(card >= capability(a) for a in architectures)
 
-# %% wrong: newer cards run all -> sm_80 does not run on a card 9.0
+# %% wrong: same major is enough -> sm_ entries are accepted for every card of their major number
 def has_kernels(card, architectures):
-    return any(card >= capability(name) for name in architectures)
-
-# %% wrong: no PTX -> compute_ entries are left out
-def has_kernels(card, architectures):
-    for name in architectures:
-        major, minor = capability(name)
-        if name.startswith("sm_") and card[0] == major and card[1] >= minor:
+    for a in architectures:
+        if a.startswith("sm_") and capability(a)[0] == card[0]:
+            return True
+        if a.startswith("compute_") and card >= capability(a):
             return True
     return False
 
-# %% wrong: PTX like machine code -> compute_ entries are treated as sm_ entries
+# %% wrong: PTX treated as machine code -> compute_ entries are treated as sm_ entries
 def has_kernels(card, architectures):
-    return any(card[0] == capability(name)[0] and card[1] >= capability(name)[1] for name in architectures)
+    return any(
+        capability(a)[0] == card[0] and capability(a)[1] <= card[1] for a in architectures
+    )
 
-# %% wrong: the whole generation -> sm_86 does not run on a card 8.0
+# %% wrong: returns after the first entry -> Only the first entry of the list is looked at
 def has_kernels(card, architectures):
-    for name in architectures:
-        version = capability(name)
-        if name.startswith("sm_") and card[0] == version[0]:
+    for a in architectures:
+        major, minor = capability(a)
+        if a.startswith("sm_"):
+            return major == card[0] and minor <= card[1]
+        return card >= (major, minor)
+    return False
+
+# %% wrong: PTX compares the minors apart -> compute_86 runs on a card 9.0 although 0 is below 6
+def has_kernels(card, architectures):
+    for a in architectures:
+        major, minor = capability(a)
+        if a.startswith("sm_") and major == card[0] and minor <= card[1]:
             return True
-        if name.startswith("compute_") and card >= version:
+        if a.startswith("compute_") and card[0] >= major and card[1] >= minor:
             return True
     return False
 
-# %% wrong: last digit forgotten -> sm_120 is read
+# %% wrong: PTX major must be strictly older -> compute_80 also runs on a card 8.0
 def has_kernels(card, architectures):
-    for name in architectures:
-        kind, digits = name.split("_")
-        version = (int(digits[0]), int(digits[1:]))
-        if kind == "compute" and card >= version:
+    for a in architectures:
+        major, minor = capability(a)
+        if a.startswith("sm_") and major == card[0] and minor <= card[1]:
             return True
-        if kind == "sm" and card[0] == version[0] and card[1] >= version[1]:
+        if a.startswith("compute_") and card > (major, minor):
             return True
     return False
 
-# %% wrong: returns inside the loop -> Only the first entry
+# %% wrong: PTX by major only -> compute_86 does not run on a card 8.0
 def has_kernels(card, architectures):
-    for name in architectures:
-        version = capability(name)
-        if name.startswith("compute_"):
-            return card >= version
-        return card[0] == version[0] and card[1] >= version[1]
+    for a in architectures:
+        major, minor = capability(a)
+        if a.startswith("sm_") and major == card[0] and minor <= card[1]:
+            return True
+        if a.startswith("compute_") and card[0] >= major:
+            return True
     return False
 
-# %% wrong: all of them -> One that fits is enough
+# %% wrong: minor the wrong way round -> The minor numbers are compared the wrong way round
+def has_kernels(card, architectures):
+    for a in architectures:
+        major, minor = capability(a)
+        if a.startswith("sm_") and major == card[0] and minor >= card[1]:
+            return True
+        if a.startswith("compute_") and card >= (major, minor):
+            return True
+    return False
+
+# %% wrong: max of an empty list -> It fails on an empty list
+def has_kernels(card, architectures):
+    newest = max(capability(a) for a in architectures)
+    ptx = any(a.startswith("compute_") for a in architectures)
+    return newest[0] == card[0] or (ptx and card >= newest)
+
+# %% wrong: two digits for major -> sm_120 is read as 1.20 or 12.00
+def has_kernels(card, architectures):
+    for a in architectures:
+        kind, digits = a.split("_")
+        major, minor = int(digits[0]), int(digits[1])
+        if kind == "sm" and major == card[0] and minor <= card[1]:
+            return True
+        if kind == "compute" and (major, minor) <= card:
+            return True
+    return False
+
+# %% wrong: all instead of any -> All entries must fit
 def has_kernels(card, architectures):
     return all(
-        card >= capability(name) if name.startswith("compute_") else card[0] == capability(name)[0] and card >= capability(name)
-        for name in architectures
+        card >= capability(a) if a.startswith("compute_") else capability(a)[0] == card[0]
+        and capability(a) <= card
+        for a in architectures
     )
+
+# %% wrong: sorts and empties the list -> It changes its argument 'architectures'
+def has_kernels(card, architectures):
+    while architectures:
+        a = architectures.pop()
+        major, minor = capability(a)
+        if a.startswith("sm_") and major == card[0] and minor <= card[1]:
+            return True
+        if a.startswith("compute_") and card >= (major, minor):
+            return True
+    return False
+
+# %% wrong: empty list means anything goes -> with an empty list: it should say False
+def has_kernels(card, architectures):
+    if not architectures:
+        return True
+    return any(
+        capability(a) <= card and (a.startswith("compute") or capability(a)[0] == card[0])
+        for a in architectures
+    )
+
+# %% wrong: PTX ignored -> compute_ entries are left out
+def has_kernels(card, architectures):
+    return any(
+        a.startswith("sm_") and capability(a)[0] == card[0] and capability(a)[1] <= card[1]
+        for a in architectures
+    )
+
+# %% wrong: sm exact only, PTX right -> sm_80 also runs on a card 8.6
+def has_kernels(card, architectures):
+    return any(
+        capability(a) == card or (a.startswith("compute_") and capability(a) <= card)
+        for a in architectures
+    )
+
+# %% wrong: PTX runs everywhere -> compute_ entries are accepted for older cards too
+def has_kernels(card, architectures):
+    return any(
+        a.startswith("compute_") or (capability(a)[0] == card[0] and capability(a) <= card)
+        for a in architectures
+    )
+
+# %% wrong: returns the fitting names -> A card 6.1 and a wheel with sm_80: return True or False, not []
+def has_kernels(card, architectures):
+    return [
+        a
+        for a in architectures
+        if capability(a) <= card and (a.startswith("compute") or capability(a)[0] == card[0])
+    ]
 
 # %% wrong: within the range -> leave a gap
 def has_kernels(card, architectures):
@@ -101,19 +196,3 @@ def has_kernels(card, architectures):
         return False
     versions = [capability(name) for name in architectures]
     return min(versions) <= card <= max(versions)
-
-# %% wrong: not newer than the newest -> it should say
-def has_kernels(card, architectures):
-    return bool(architectures) and card <= max(capability(name) for name in architectures)
-
-# %% wrong: fails on an empty list -> It raised ValueError
-def has_kernels(card, architectures):
-    newest = max(capability(name) for name in architectures)
-    return card[0] == newest[0] or any(card >= capability(name) for name in architectures if "compute" in name)
-
-# %% wrong: empty list means unknown -> returns None
-def has_kernels(card, architectures):
-    for name in architectures:
-        version = capability(name)
-        if name.startswith("compute_") and card >= version or card[0] == version[0] and card[1] >= version[1]:
-            return True
