@@ -163,7 +163,7 @@ def _version(package: str) -> str | None:
 
 def _c_library() -> str | None:
     try:
-        return os.confstr("CS_GNU_LIBC_VERSION")
+        return (os.confstr("CS_GNU_LIBC_VERSION") or "").removeprefix("glibc ") or None
     except (ValueError, OSError, AttributeError):
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -167,6 +168,13 @@ def test_no_names_of_people_or_machines(tmp_path, monkeypatch):
     text = json.dumps(card.environment_card(view=machine(tmp_path, environ=secrets)))
     for word in ("alice", "lab-7", "s3cr3t", str(tmp_path)):
         assert word not in text
+
+
+def test_the_c_library_is_named_once(tmp_path):
+    line = next(
+        line for line in card.as_text(card.environment_card(view=machine(tmp_path))).splitlines() if "glibc" in line
+    )
+    assert re.fullmatch(r"glibc +(\d+\.\d+|unknown)", line)
 
 
 def test_misspelt_scale_does_not_stop_the_card(tmp_path):

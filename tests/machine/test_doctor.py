@@ -14,7 +14,8 @@ from course_utils.machine.doctor.facts import RENTED
 from course_utils.machine.doctor.findings import SEVERITIES, catalogue
 from course_utils.machine.doctor.schema import FIELDS, Reader, flatten, pattern_of
 
-FOLDER = Path(__file__).parents[1] / "cases" / "nvidia_smi"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "tests" / "cases" / "nvidia_smi"
 CODES = sorted(catalogue())
 FOREIGN_ADVICE = re.compile(r"(install|upgrade|update|newer)( \w+){0,3} drivers?\b|sudo apt|modprobe|mokutil")
 WRONG_VALUES: list[Any] = [None, "", "text", "9" * 5000, 0, -1, 2.5, True, [], [None, {}], {}, {"x": 1}, "\x00\ud800"]
@@ -59,6 +60,17 @@ def test_nobody_is_sent_to_change_a_driver_that_is_not_theirs(platform: str) -> 
             evidence.setdefault("platform", {})["name"] = platform
             for finding in diagnose(parse(evidence)):
                 assert not FOREIGN_ADVICE.search(finding.cure), (code, finding)
+
+
+def test_every_link_leads_to_an_anchor_in_a_notebook() -> None:
+    links = {entry["link"] for entry in catalogue().values()}
+    targets = set()
+    for notebook in {link.partition("#")[0] for link in links}:
+        for cell in json.loads((ROOT / notebook).read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "markdown":
+                names = re.findall(r'<a id="([^"]+)"></a>', "".join(cell["source"]))
+                targets |= {f"{notebook}#{name}" for name in names}
+    assert sorted(links - targets) == []
 
 
 def test_display_faults_leave_torch_alone() -> None:

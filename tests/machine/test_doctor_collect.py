@@ -271,7 +271,10 @@ def test_run_names_a_missing_program() -> None:
     }
 
 
-def test_save_then_judge_gives_the_same_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_save_then_judge_gives_the_same_findings(
+    here: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("course_utils.machine.doctor.command.collect", lambda: here)
     file = tmp_path / "evidence.json"
     code = main(["--save", str(file), "--json"])
     first = json.loads(capsys.readouterr().out)

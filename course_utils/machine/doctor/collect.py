@@ -1,6 +1,4 @@
-"""`collect`: the machine's raw evidence, in the fields that schema.py describes."""
-
-from __future__ import annotations
+"""`collect`: the machine's raw evidence, in the fields that catalogue/fields.toml describes."""
 
 import ctypes.util
 import json
@@ -8,7 +6,8 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,17 +15,14 @@ from typing import Any
 from .. import runtime
 from ..runtime import View
 from . import probes
-from .schema import ENVIRONMENT_VARIABLES, VERSION
+from .schema import ENVIRONMENT_VARIABLES, PACKAGES, VERSION, pattern_of
 
-PACKAGES = (
-    "torch", "torchvision", "torchaudio", "numpy", "gymnasium", "gym", "ale-py", "stable-baselines3", "pygame",
-    "pygame-ce", "mujoco", "opencv-python", "opencv-python-headless", "opencv-contrib-python",
-    "opencv-contrib-python-headless", "imageio-ffmpeg", "moviepy", "nvidia-ml-py", "ray", "setuptools",
-)  # fmt: skip
-# (name of the font's files, in lower case) that hold Chinese glyphs
-_CJK = ("notosanscjk", "notoserifcjk", "sourcehan", "wqy", "simhei", "simsun", "msyh", "droidsansfallback", "uming")
+# Names of font files with Chinese glyphs, in lower case and without hyphens.
+_CJK = r"notosanscjk|notoserifcjk|sourcehan|wqy|simhei|simsun|msyh|droidsansfallback|uming"
 _SMI_SECONDS = 10.0
 _CHILD_SECONDS = {"torch": 60.0, "opencv": 30.0, "atari": 30.0, "nvml": 10.0}
+# CUDA reads the first, the renderers the others, once.
+_READ_ONCE = ("CUDA_VISIBLE_DEVICES", "MUJOCO_GL", "PYOPENGL_PLATFORM", "SDL_VIDEODRIVER")
 
 
 def collect(view: View | None = None) -> dict[str, Any]:
@@ -37,28 +33,37 @@ def collect(view: View | None = None) -> dict[str, Any]:
     view = view or View()
     found = probes.gather(
         {
-            "platform": lambda: _platform(view), "container": lambda: _container(view),
-            "torch": lambda: _torch(view), "driver": lambda: _driver(view),
+            "platform": lambda: _platform(view),
+            "container": lambda: {"inside": runtime.in_container(view), "markers": _markers(view)},
+            "torch": lambda: _torch(view),
+            "driver": lambda: _driver(view),
             "nvidia_smi": lambda: probes.run(["nvidia-smi"], view, _SMI_SECONDS),
             "nvidia_smi_list": lambda: probes.run(["nvidia-smi", "-L"], view, _SMI_SECONDS),
             "nvidia_smi_performance": lambda: probes.run(["nvidia-smi", "-q", "-d", "PERFORMANCE"], view, _SMI_SECONDS),
-            "nvml": lambda: _fields(probes.child("nvml", view, _CHILD_SECONDS["nvml"]), "exit_code"),
-            "device_nodes": lambda: _device_nodes(view), "environment": lambda: _environment(view),
-            "process": _process, "packages": _packages, "atari": lambda: _atari(view),
-            "opencv": lambda: _fields(probes.child("opencv", view, _CHILD_SECONDS["opencv"]), "exit_code", "error"),
-            "programs": lambda: _programs(view), "libraries": lambda: _libraries(view), "fonts": lambda: _fonts(view),
+            "nvml": lambda: _child("nvml", view),
+            "device_nodes": lambda: _device_nodes(view),
+            "environment": lambda: {name: view.environ.get(name) for name in ENVIRONMENT_VARIABLES},
+            "process": _process,
+            "packages": _packages,
+            "atari": lambda: _atari(view),
+            "opencv": lambda: _child("opencv", view),
+            "programs": lambda: _programs(view),
+            "libraries": lambda: _libraries(view),
+            "fonts": lambda: _fonts(view),
             "disks": lambda: _disks(view),
             "shared_memory": lambda: {"total_bytes": runtime.shared_memory(view)},
             "memory": lambda: {"limit_bytes": runtime.memory_limit(view)},
             "cpus": lambda: {"usable": runtime.usable_cpus(view), "machine": os.cpu_count()},
         },
         seconds=75.0,
-    )  # fmt: skip
+    )
     return _scrubbed({"schema": VERSION, **found}, view)
 
 
-def _fields(values: dict[str, Any], *dropped: str) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name not in dropped}
+def _child(name: str, view: View) -> dict[str, Any]:
+    """Return what a probe of child.py told in the fields that are described."""
+    told = probes.child(name, view, _CHILD_SECONDS[name])
+    return {field: value for field, value in told.items() if pattern_of(f"{name}.{field}")}
 
 
 def _platform(view: View) -> dict[str, Any]:
@@ -67,10 +72,9 @@ def _platform(view: View) -> dict[str, Any]:
         libc = "musl"
     packages = None
     if runtime.is_wsl(view):
-        listed = probes.run(
-            ["dpkg-query", "-W", "-f", "${db:Status-Abbrev} ${Package} ${Version}\n", "*nvidia*"], view, 10
-        )
-        packages = "\n".join(line for line in listed["text"].splitlines() if line.startswith("ii"))
+        line = "${db:Status-Abbrev} ${Package} ${Version}\n"
+        listed = probes.run(["dpkg-query", "-W", "-f", line, "*nvidia*"], view, 10)["text"]
+        packages = "\n".join(line for line in listed.splitlines() if line.startswith("ii"))
     return {
         "name": runtime.platform_name(view),
         "system": platform.system(),
@@ -82,23 +86,18 @@ def _platform(view: View) -> dict[str, Any]:
     }
 
 
-def _container(view: View) -> dict[str, Any]:
-    markers = [path for path in ("/.dockerenv", "/run/.containerenv") if view.has(path)]
-    return {"inside": runtime.in_container(view), "markers": markers}
+def _markers(view: View) -> list[str]:
+    return [path for path in ("/.dockerenv", "/run/.containerenv") if view.has(path)]
 
 
 def _torch(view: View) -> dict[str, Any]:
     told = probes.child("torch", view, _CHILD_SECONDS["torch"])
-    conda = sorted(Path(sys.prefix, "conda-meta").glob("pytorch-[0-9]*.json"))
     build = None
-    if conda:
-        try:
-            build = json.loads(conda[-1].read_text(encoding="utf-8")).get("build")
-        except (OSError, ValueError):
-            build = "unreadable"
-    # Names that the description does not know ("available_error") go into the warnings.
-    failed = [f"{name}: {value}" for name, value in told.items() if name.endswith("_error") and name != "import_error"]
-    told = {name: value for name, value in told.items() if not name.endswith("_error") or name == "import_error"}
+    for package in sorted(Path(sys.prefix, "conda-meta").glob("pytorch-[0-9]*.json")):
+        with suppress(OSError, ValueError):
+            build = json.loads(package.read_text(encoding="utf-8")).get("build")
+    # Questions that torch answered with an error ("available_error") have no field: they go into the warnings.
+    failed = [f"{name}: {told.pop(name)}" for name in list(told) if not pattern_of(f"torch.{name}")]
     if failed:
         told["warnings"] = "\n".join([told.get("warnings", ""), *failed]).strip()
     if told.get("import_error"):
@@ -107,18 +106,16 @@ def _torch(view: View) -> dict[str, Any]:
 
 
 def _driver(view: View) -> dict[str, Any]:
-    loaded = view.read("/proc/driver/nvidia/version")
     names = [line.split()[0] for line in view.read("/proc/modules").splitlines() if line.strip()]
     cards = {"0x10de": 0, "0x1002": 0}
     for device in probes.listing(view, "/sys/bus/pci/devices"):
-        vendor = view.read(f"/sys/bus/pci/devices/{device}/vendor").strip()
-        kind = view.read(f"/sys/bus/pci/devices/{device}/class").strip()
+        vendor, kind = (view.read(f"/sys/bus/pci/devices/{device}/{name}").strip() for name in ("vendor", "class"))
         if vendor in cards and kind.startswith("0x03"):  # class 03: display controllers
             cards[vendor] += 1
     log = probes.run(["dmesg"], view, 5)
     lines = [line for line in log["text"].splitlines() if re.search(r"NVRM|\bXid\b|nouveau", line)]
     return {
-        "proc_version": loaded.strip() or None,
+        "proc_version": view.read("/proc/driver/nvidia/version").strip() or None,
         "modules": [name for name in names if re.match(r"nvidia|nouveau|amdgpu", name)],
         "nvidia_cards": cards["0x10de"],
         "amd_cards": cards["0x1002"],
@@ -127,101 +124,75 @@ def _driver(view: View) -> dict[str, Any]:
 
 
 def _device_nodes(view: View) -> dict[str, Any]:
-    names = [
-        f"/dev/{name}"
-        for name in probes.listing(view, "/dev")
-        if re.fullmatch(r"nvidia[\w-]*|nvhost-gpu|dxg|kfd", name)
-    ]
-    files = [name for name in names if not view.path(name).is_dir()]
+    names = [name for name in probes.listing(view, "/dev") if re.fullmatch(r"nvidia[\w-]*|nvhost-gpu|dxg|kfd", name)]
+    files = [f"/dev/{name}" for name in names if not view.path(f"/dev/{name}").is_dir()]
     denied = [name for name in files if not os.access(view.path(name), os.R_OK | os.W_OK)]
     return {"present": files, "denied": denied}
-
-
-def _environment(view: View) -> dict[str, Any]:
-    return {name: view.environ.get(name) for name in ENVIRONMENT_VARIABLES}
 
 
 def _process() -> dict[str, Any]:
     """Look at this very process: in a notebook, the kernel. Nothing is imported and CUDA is not started."""
     torch = sys.modules.get("torch")
     started = bool(torch and torch.cuda.is_initialized())
-    try:
+    entries: list[bytes] = []
+    with suppress(OSError):
         entries = Path("/proc/self/environ").read_bytes().split(b"\0")
-    except OSError:
-        entries = []
     first = dict(entry.decode("utf-8", "replace").partition("=")[::2] for entry in entries if entry)
-    watched = ("CUDA_VISIBLE_DEVICES", "MUJOCO_GL", "PYOPENGL_PLATFORM", "SDL_VIDEODRIVER")
     return {
         "cuda_initialised": started,
         "device_count": torch.cuda.device_count() if torch and started else None,
         "modules": [name for name in ("torch", "pygame", "mujoco") if name in sys.modules],
-        "changed_variables": [name for name in watched if entries and first.get(name) != os.environ.get(name)],
+        "changed_variables": [name for name in _READ_ONCE if entries and first.get(name) != os.environ.get(name)],
     }
 
 
 def _packages() -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = dict.fromkeys(PACKAGES)
     for name in PACKAGES:
-        try:
+        with suppress(Exception):  # damaged metadata raises more than PackageNotFoundError
             found[name] = metadata.version(name)
-        except Exception:  # damaged metadata raises more than PackageNotFoundError
-            found[name] = None
     return found
 
 
 def _atari(view: View) -> dict[str, Any]:
-    told = _fields(probes.child("atari", view, _CHILD_SECONDS["atari"]), "exit_code", "error")
-    conda = bool(list(Path(sys.prefix, "conda-meta").glob("ale-py-*.json")))
-    return {**told, "installer": "conda" if conda else "pip"}
+    conda = list(Path(sys.prefix, "conda-meta").glob("ale-py-*.json"))
+    return {**_child("atari", view), "installer": "conda" if conda else "pip"}
 
 
 def _programs(view: View) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name in ("Xvfb", "ffmpeg", "swig"):
-        found[name] = probes.run([name, "-version" if name != "Xvfb" else "-help"], view, 5)["path"]
-    try:
+    binaries: list[Any] = []
+    with suppress(metadata.PackageNotFoundError):
         binaries = metadata.files("imageio-ffmpeg") or []
-    except metadata.PackageNotFoundError:
-        binaries = []
     places = [str(file.locate()) for file in binaries if re.search(r"binaries/ffmpeg-[\w.-]+$", str(file))]
-    found["imageio_ffmpeg"] = next((place for place in places if os.path.exists(place)), None)
-    return found
+    bundled = next((place for place in places if os.path.exists(place)), None)
+    return {name: probes.which(name, view) for name in ("Xvfb", "ffmpeg", "swig")} | {"imageio_ffmpeg": bundled}
 
 
 def _libraries(view: View) -> dict[str, Any]:
     found: dict[str, Any] = {name: ctypes.util.find_library(name) for name in ("EGL", "OSMesa", "GL")}
-    listed = probes.run(["ldconfig", "-p"], view, 5)["text"]
-    match = re.search(r"libcuda\.so\.1 .*=> (\S+)", listed)
+    match = re.search(r"libcuda\.so\.1 .*=> (\S+)", probes.run(["ldconfig", "-p"], view, 5)["text"])
     found["cuda"] = match.group(1) if match else ctypes.util.find_library("cuda")
-    folders = [folder for folder in view.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if folder]
-    pattern = re.compile(r"lib(cudnn|cublas|cudart|nccl)\w*\.so")
-    found["shadowing"] = [
-        f"{folder}/{name}" for folder in folders for name in probes.listing(view, folder) if pattern.match(name)
-    ][:20]
-    return found
+    folders = [folder for folder in view.variable("LD_LIBRARY_PATH").split(os.pathsep) if folder]
+    files = [(folder, name) for folder in folders for name in probes.listing(view, folder)]
+    foreign = [f"{folder}/{name}" for folder, name in files if re.match(r"lib(cudnn|cublas|cudart|nccl)\w*\.so", name)]
+    return {**found, "shadowing": foreign[:20]}
 
 
 def _fonts(view: View) -> dict[str, Any]:
     folders = [view.path("/usr/share/fonts"), view.path("/usr/local/share/fonts")]
-    home = view.environ.get("HOME")
+    home = view.variable("HOME")
     folders += [Path(home, ".local/share/fonts"), Path(home, ".fonts")] if home else []
-    names: list[str] = []
-    for folder in folders:
-        for _, _, files in os.walk(folder):
-            names += [name for name in files if any(part in name.lower().replace("-", "") for part in _CJK)]
-    return {"cjk": sorted(set(names))[:10]}
+    names = {name for folder in folders for _, _, files in os.walk(folder) for name in files}
+    return {"cjk": sorted(name for name in names if re.search(_CJK, name.lower().replace("-", "")))[:10]}
 
 
 def _disks(view: View) -> dict[str, Any]:
     course = runtime.course_home(view)
     while not course.exists() and course != course.parent:
         course = course.parent
-    places = {"home": Path(view.environ.get("HOME") or "/"), "temporary": view.path("/tmp"), "course": course}
-    return probes.gather({name: _disk_probe(view, place) for name, place in places.items()}, seconds=10.0)
+    places = {"home": Path(view.variable("HOME") or "/"), "temporary": view.path("/tmp"), "course": course}
 
-
-def _disk_probe(view: View, place: Path) -> Callable[[], dict[str, Any]]:
-    def probe() -> dict[str, Any]:
+    def probe(place: Path) -> dict[str, Any]:
         size = view.statvfs(place)
         return {
             "path": str(place),
@@ -231,7 +202,7 @@ def _disk_probe(view: View, place: Path) -> Callable[[], dict[str, Any]]:
             "free_inodes": size.f_favail,
         }
 
-    return probe
+    return probes.gather({name: partial(probe, place) for name, place in places.items()}, seconds=10.0)
 
 
 def _scrubbed(value: Any, view: View) -> Any:
@@ -242,6 +213,6 @@ def _scrubbed(value: Any, view: View) -> Any:
         return [_scrubbed(inner, view) for inner in value]
     if not isinstance(value, str):
         return value
-    home = view.environ.get("HOME") or ""
+    home = view.variable("HOME")
     text = value.replace(home, "~") if len(home) > 1 else value
     return re.sub(r"(/home|/Users|/mnt/\w/Users)/[^/\s:;,'\"]+", r"\1/~", text)

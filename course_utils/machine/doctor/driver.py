@@ -1,173 +1,160 @@
 """Are the driver and the device files there, and do they agree with each other?"""
 
-from __future__ import annotations
-
 import re
 
 from .facts import Facts
-from .findings import Found
+from .findings import Finding, found
 from .texts import Signal
 
+_STATES = {
+    "timeout": "cuda.driver_hangs",
+    "gpu_faulty": "cuda.card_lost",
+    "gpu_lost": "cuda.card_lost",
+    "fabric": "cuda.fabric_manager",
+}
+# Rented machines whose card is a setting of the session.
+_SWITCHED = ("colab", "kaggle", "autodl")
 
-def driver_step(facts: Facts) -> Found | None:
+
+def driver_step(facts: Facts) -> Finding | None:
     """Return the fault of the driver or of the way to it, None where the driver answers."""
     if facts.jetson:
         return None  # its card is part of the chip: the files and programs below do not exist there
-    found = _told(facts) or (_wsl(facts) if facts.wsl else None) or _closed(facts)
-    if found:
-        return found
-    state, line = facts.smi.state, facts.smi.line
-    if state == "timeout":
-        return Found("cuda.driver_hangs", (line,))
-    if state in ("gpu_faulty", "gpu_lost"):
-        return Found("cuda.card_lost", (line,))
-    if state == "fabric":
-        return Found("cuda.fabric_manager", (line,))
-    unloaded = facts.signal("driver_not_loaded") if state is None else None
-    if state == "no_communication" or unloaded:
-        return _not_loaded(facts, line or str(unloaded))
-    unseen = facts.signal("no_devices_found") if state is None else None
-    if state == "no_devices" or unseen:
-        return _no_devices(facts, line or str(unseen))
+    cause, state, line = _told(facts), facts.smi.state, facts.smi.line
+    if cause:
+        return cause
+    closed, denied = facts.signal("permission"), facts.words("device_nodes.denied") or ()
+    denied = [node for node in denied if re.fullmatch(r"/dev/(nvidia(\d+|ctl|-uvm)|dxg)", node)]
+    if closed or denied or state == "permission":
+        proof = [closed, *(f"device_nodes.denied: {node}" for node in denied)]
+        return found(facts, "cuda.permission_denied", *(proof if any(proof) else [line]))
+    if state in _STATES:
+        return found(facts, _STATES[state], line)
+    if state is None:  # nobody ran nvidia-smi: a quoted message stands for it
+        unloaded, unseen = facts.signal("driver_not_loaded"), facts.signal("no_devices_found")
+    else:
+        unloaded, unseen = state == "no_communication" and line, state == "no_devices" and line
+    if unloaded and facts.container:
+        return found(facts, "container.host_driver_missing", unloaded)
+    if unloaded:
+        nouveau = _nouveau(facts)
+        return found(facts, "cuda.nouveau_loaded" if nouveau else "cuda.driver_not_loaded", unloaded, nouveau)
+    if unseen:
+        return _no_devices(facts, unseen)
     if state == "ok":
         return _answers(facts)
     return _no_driver(facts) if state in ("missing", "library_missing", None) else None
 
 
-def _told(facts: Facts) -> Found | None:
-    """Messages that name the cause, wherever they stand."""
+def _nouveau(facts: Facts) -> str:
+    """Return the evidence for the free driver, which cannot run CUDA; empty where it is not loaded."""
+    return "driver.modules: nouveau" if "nouveau" in (facts.words("driver.modules") or ()) else ""
+
+
+def _told(facts: Facts) -> Finding | None:
+    """Messages that name the cause, wherever they stand, and the ways in which only WSL fails."""
+    state, line = facts.smi.state, facts.smi.line
     lost, mismatch = facts.signal("gpu_lost"), facts.signal("driver_library_mismatch")
+    unknown, refused = facts.signal("nvml_unknown"), facts.signal("secure_boot")
     if lost:
-        return Found("cuda.card_lost", (str(lost),))
-    if mismatch or facts.smi.state == "mismatch":
-        return Found(
-            "cuda.driver_library_mismatch", (facts.smi.line if facts.smi.state == "mismatch" else str(mismatch),)
-        )
-    unknown = facts.signal("nvml_unknown")
+        return found(facts, "cuda.card_lost", lost)
+    if mismatch or state == "mismatch":
+        return found(facts, "cuda.driver_library_mismatch", line if state == "mismatch" else mismatch)
     if unknown:
-        return Found("cuda.container_lost_card" if facts.container else "cuda.unknown", (str(unknown),))
-    refused = facts.signal("secure_boot")
-    if refused and not facts.container and facts.smi.state != "ok":
-        return Found("cuda.secure_boot", tuple(line for line in (facts.smi.line, str(refused)) if line))
-    return None
+        return found(facts, "cuda.container_lost_card" if facts.container else "cuda.unknown", unknown)
+    if refused and not facts.container and state != "ok":
+        return found(facts, "cuda.secure_boot", line, refused)
+    return _wsl(facts) if facts.wsl else None
 
 
-def _closed(facts: Facts) -> Found | None:
-    """Device files that this user may not open."""
-    denied = facts.signal("permission")
-    closed = [node for node in facts.denied_nodes if re.fullmatch(r"/dev/(nvidia(\d+|ctl|-uvm)|dxg)", node)]
-    if not (denied or closed or facts.smi.state == "permission"):
-        return None
-    lines = [*([str(denied)] if denied else []), *(f"device_nodes.denied: {node}" for node in closed)]
-    return Found("cuda.permission_denied", tuple(lines) or (facts.smi.line,))
+def _no_devices(facts: Facts, line: Signal | str) -> Finding:
+    """The driver works and has no card."""
+    if facts.platform in _SWITCHED:
+        code = "cuda.accelerator_off"
+    elif facts.container:
+        code = "cuda.container_card_blocked" if facts.card_nodes else "cuda.container_without_gpu"
+    else:
+        code = "cuda.no_devices_found"
+    return found(facts, code, line, facts.nodes and f"device_nodes.present: {', '.join(facts.nodes)}")
 
 
-def _nouveau(facts: Facts) -> bool:
-    return bool(facts.modules and "nouveau" in facts.modules)
-
-
-def _not_loaded(facts: Facts, line: str) -> Found:
-    if facts.container:
-        return Found("container.host_driver_missing", (line,))
-    if _nouveau(facts):
-        return Found("cuda.nouveau_loaded", (line, "driver.modules: nouveau"))
-    return Found("cuda.driver_not_loaded", (line,))
-
-
-def _no_devices(facts: Facts, line: str) -> Found:
-    proof = [line, *([f"device_nodes.present: {', '.join(facts.nodes)}"] if facts.nodes else [])]
-    if facts.platform in ("colab", "kaggle", "autodl"):
-        return Found("cuda.accelerator_off", tuple(proof))
-    if facts.container and facts.card_nodes:
-        return Found("cuda.container_card_blocked", tuple(proof))
-    if facts.container:
-        return Found("cuda.container_without_gpu", tuple(proof))
-    return Found("cuda.no_devices_found", tuple(proof))
-
-
-def _wsl(facts: Facts) -> Found | None:
+def _wsl(facts: Facts) -> Finding | None:
     """Under WSL the driver belongs to Windows, which lends its libraries under /usr/lib/wsl/lib."""
-    path = facts.smi.path or ""
-    packages = [line.strip() for line in (facts.driver_packages or "").splitlines() if "nvidia" in line.lower()]
-    library = facts.libraries.get("cuda") or ""
+    path, library = facts.smi.path or "", facts.libraries.get("cuda") or ""
+    installed = facts.text("platform.driver_packages").splitlines()
+    packages = [line.strip() for line in installed if "nvidia" in line.lower()]
     if packages or (library.startswith("/") and "/wsl/" not in library):
-        return Found("cuda.wsl_linux_driver", (*packages[:3], *([f"libraries.cuda: {library}"] if library else [])))
+        return found(facts, "cuda.wsl_linux_driver", *packages[:3], library and f"libraries.cuda: {library}")
     if path.endswith(".exe") or path.startswith("/mnt/"):
-        return Found("cuda.wsl_windows_program", (f"nvidia_smi.path: {path}",))
+        return found(facts, "cuda.wsl_windows_program", f"nvidia_smi.path: {path}")
     if path and "/wsl/" not in path and facts.smi.state != "missing":
-        return Found("cuda.wsl_linux_driver", (f"nvidia_smi.path: {path} is not the one of Windows",))
+        return found(facts, "cuda.wsl_linux_driver", f"nvidia_smi.path: {path} is not the one of Windows")
     if facts.nodes is not None and "/dev/dxg" not in facts.nodes and (path or library or facts.signal("no_driver")):
-        return Found("cuda.wsl_no_device", ("device_nodes.present: no /dev/dxg",))
+        return found(facts, "cuda.wsl_no_device", "device_nodes.present: no /dev/dxg")
     return None
 
 
-def _answers(facts: Facts) -> Found | None:
+def _incomplete(facts: Facts) -> Finding | None:
+    """The card's own device file is there, but one that every program needs is not."""
+    nodes = facts.nodes or ()
+    missing = [name for name in ("/dev/nvidiactl", "/dev/nvidia-uvm") if name not in nodes]
+    shown = (f"device_nodes.present: {', '.join(nodes)}", f"not there: {', '.join(missing)}")
+    return found(facts, "cuda.device_nodes_incomplete", *shown) if missing else None
+
+
+def _answers(facts: Facts) -> Finding | None:
     """nvidia-smi works; torch needs more than it does: nvidia-uvm and libcuda."""
-    nodes = facts.nodes
-    if nodes and not facts.wsl and any(node.startswith("/dev/nvidia") for node in nodes):
-        missing = [name for name in ("/dev/nvidiactl", "/dev/nvidia-uvm") if name not in nodes]
-        if missing:
-            return _incomplete(facts, missing)
-    unseen = facts.signal("no_driver")
-    compute = facts.environment.get("NVIDIA_DRIVER_CAPABILITIES")
-    utility_only = bool(compute) and not any(word in (compute or "") for word in ("compute", "all"))
-    if facts.container and (utility_only or (facts.libraries.get("cuda", "?") is None)):
-        lines = [f"NVIDIA_DRIVER_CAPABILITIES={compute!r}", facts.smi.line, *([str(unseen)] if unseen else [])]
-        return Found("container.compute_not_requested", tuple(lines))
+    has_files = not facts.wsl and any(node.startswith("/dev/nvidia") for node in facts.nodes or ())
+    incomplete = _incomplete(facts) if has_files else None
+    wanted = facts.variable("NVIDIA_DRIVER_CAPABILITIES")
+    utility_only = wanted and "compute" not in wanted and "all" not in wanted
+    if not incomplete and facts.container and (utility_only or facts.libraries.get("cuda", "?") is None):
+        shown = f"NVIDIA_DRIVER_CAPABILITIES={wanted or None!r}"
+        return found(facts, "container.compute_not_requested", shown, facts.smi.line, facts.signal("no_driver"))
+    return incomplete
+
+
+def _no_driver(facts: Facts) -> Finding | None:
+    """nvidia-smi is missing or was not tried."""
+    complaint, tried = facts.signal("no_driver", "no_device"), facts.smi.state is not None
+    looked = tried or facts.nodes is not None
+    proof = [line for line in (facts.smi.line, complaint) if line]
+    proof += ["device_nodes.present: none"] if facts.nodes == () else []
+    if facts.card_nodes:
+        incomplete, no_library = _incomplete(facts), facts.libraries.get("cuda", "?") is None
+        if incomplete or not tried:
+            return incomplete
+        if facts.container:
+            shown = f"device_nodes.present: {', '.join(facts.card_nodes)}"
+            return found(facts, "cuda.container_without_gpu", *proof, shown)
+        return found(facts, "cuda.driver_library_missing", *proof) if no_library else None
+    if looked or (complaint and (complaint.name == "no_driver" or not facts.wsl)) or facts.nvidia_cards:
+        return _card_not_reached(facts, proof, complaint)
     return None
 
 
-def _incomplete(facts: Facts, missing: list[str]) -> Found:
-    proof = (f"device_nodes.present: {', '.join(facts.nodes or ())}", f"not there: {', '.join(missing)}")
-    return Found("cuda.device_nodes_incomplete", proof)
-
-
-def _no_driver(facts: Facts) -> Found | None:
-    """nvidia-smi is missing or was not tried."""
-    cards = facts.card_nodes
-    complaint = facts.signal("no_driver", "no_device")
-    looked = facts.smi.state is not None or facts.nodes is not None
-    if facts.wsl and not complaint and not looked:
-        return None
-    proof = [str(line) for line in (facts.smi.line, complaint) if line]
-    if facts.nodes == ():
-        proof.append("device_nodes.present: none")
-    if cards:
-        missing = [name for name in ("/dev/nvidiactl", "/dev/nvidia-uvm") if name not in (facts.nodes or ())]
-        if missing:
-            return _incomplete(facts, missing)
-        if facts.container and facts.smi.state is not None:
-            return Found("cuda.container_without_gpu", (*proof, f"device_nodes.present: {', '.join(cards)}"))
-        if facts.smi.state is not None and facts.libraries.get("cuda", "?") is None:
-            return Found("cuda.driver_library_missing", tuple(proof))
-        return None
-    if not looked and not (complaint and complaint.name == "no_driver") and not facts.nvidia_cards:
-        return None
-    return _card_not_reached(facts, tuple(proof), complaint)
-
-
-def _card_not_reached(facts: Facts, proof: tuple[str, ...], complaint: Signal | None) -> Found | None:
+def _card_not_reached(facts: Facts, proof: list[Signal | str], complaint: Signal | None) -> Finding | None:
+    """Nothing leads to a card: is one there, and did somebody ask for it?"""
     asked = complaint is not None and complaint.field in ("error_text", "container.engine_error", "torch.import_error")
-    cuda_build = bool(facts.torch_has_cuda) or asked
-    if facts.platform in ("colab", "kaggle", "autodl"):
+    wanted, no_card = facts.torch_has_cuda or asked, found(facts, "cuda.no_gpu", *(proof or ["no card"]))
+    if facts.platform in _SWITCHED:
         # The rented machine without a card is a choice until somebody's program asks for one.
-        return Found("cuda.accelerator_off", proof) if cuda_build else Found("cuda.no_gpu", proof or ("no card",))
-    if facts.platform in ("binder", "ci"):
-        return Found("cuda.code_asks_for_gpu" if asked else "cuda.no_gpu", proof or ("no card",))
-    if facts.container:
-        wanted = facts.variable("NVIDIA_VISIBLE_DEVICES") or facts.nvidia_cards or cuda_build
-        return Found("cuda.container_without_gpu", proof) if wanted else Found("cuda.no_gpu", proof or ("no card",))
-    if facts.amd_cards and not facts.nvidia_cards:
-        return Found("cuda.amd_card", (f"driver.amd_cards: {facts.amd_cards}", *proof))
-    if facts.smi.state == "library_missing" and facts.driver_loaded:
-        return Found("cuda.driver_library_missing", proof)
-    if facts.nvidia_cards or _nouveau(facts):
-        shown = f"driver.nvidia_cards: {facts.nvidia_cards}" if facts.nvidia_cards else "driver.modules: nouveau"
-        if _nouveau(facts):
-            return Found("cuda.nouveau_loaded", (*proof, "driver.modules: nouveau"))
-        return Found("cuda.driver_missing", (*proof, shown))
-    if facts.wsl and asked:
-        return Found("cuda.wsl_no_device", proof) if facts.nodes == () else None
-    if facts.nvidia_cards is None and asked:
-        return Found("cuda.driver_missing", proof)
-    return Found("cuda.code_asks_for_gpu" if asked else "cuda.no_gpu", proof or ("no card",))
+        return found(facts, "cuda.accelerator_off", *proof) if wanted else no_card
+    if facts.container and facts.platform not in ("binder", "ci"):
+        wanted = wanted or facts.variable("NVIDIA_VISIBLE_DEVICES") or facts.nvidia_cards
+        return found(facts, "cuda.container_without_gpu", *proof) if wanted else no_card
+    if facts.platform not in ("binder", "ci"):
+        amd, nouveau = facts.value("driver.amd_cards"), _nouveau(facts)
+        if amd and not facts.nvidia_cards:
+            return found(facts, "cuda.amd_card", f"driver.amd_cards: {amd}", *proof)
+        if facts.smi.state == "library_missing" and facts.driver_loaded:
+            return found(facts, "cuda.driver_library_missing", *proof)
+        if nouveau:
+            return found(facts, "cuda.nouveau_loaded", *proof, nouveau)
+        if facts.nvidia_cards:
+            return found(facts, "cuda.driver_missing", *proof, f"driver.nvidia_cards: {facts.nvidia_cards}")
+        if facts.wsl and asked:
+            return found(facts, "cuda.wsl_no_device", *proof) if facts.nodes == () else None
+        if facts.nvidia_cards is None and asked:
+            return found(facts, "cuda.driver_missing", *proof)
+    return found(facts, "cuda.code_asks_for_gpu", *proof) if asked else no_card

@@ -1,27 +1,16 @@
-"""What rules return and what users read: the rule decides the code, the catalogue holds its words."""
-
-from __future__ import annotations
+"""What users read: a rule decides the code, the catalogue holds its words."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from .facts import RENTED, Facts
+from . import wheels
+from .facts import RENTED, Facts, card_of
+from .schema import CATALOGUE
+from .texts import as_text
 
 SEVERITIES = ("error", "warning", "unknown", "info", "ok")
-_CATALOGUE = Path(__file__).with_name("catalogue")
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a rule returns: a code, the lines that prove it, and words for the catalogue's placeholders."""
-
-    code: str
-    evidence: tuple[str, ...]
-    words: dict[str, str] = field(default_factory=dict)
-    severity: str | None = None
 
 
 @dataclass(frozen=True)
@@ -35,16 +24,12 @@ class Finding:
     cure: str
     link: str
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the finding as JSON-able fields."""
-        return {**asdict(self), "evidence": list(self.evidence)}
-
 
 @cache
 def catalogue() -> dict[str, dict[str, Any]]:
     """Return every finding's severity, title, cures, link, symptom and example evidence, by code."""
     entries: dict[str, dict[str, Any]] = {}
-    for path in sorted(_CATALOGUE.glob("*.json")):
+    for path in sorted(CATALOGUE.glob("*.json")):
         entries.update(json.loads(path.read_text(encoding="utf-8")))
     return entries
 
@@ -54,27 +39,28 @@ def examples() -> dict[str, dict[str, Any]]:
     return {code: {"symptom": entry["symptom"], "evidence": entry["evidence"]} for code, entry in catalogue().items()}
 
 
-def severity_of(entry: Found) -> str:
-    """Return the rule's severity, or the catalogue's."""
-    return entry.severity or catalogue()[entry.code]["severity"]
+def found(facts: Facts, code: str, *proof: object, severity: str = "", **words: object) -> Finding:
+    """Put a rule's result into the catalogue's words, with the cure for this platform.
 
-
-class _Words(dict):
-    def __missing__(self, key: str) -> str:
-        return "unknown"
-
-
-def worded(entry: Found, facts: Facts) -> Finding:
-    """Put a rule's result into the catalogue's words, with the cure for this platform."""
-    words, text = _Words(entry.words), catalogue()[entry.code]
-    setting = facts.setting
+    Proof that is not there (None, False, "") is left out; `words` fill placeholders that the facts do not.
+    """
+    text, setting, card = catalogue()[code], facts.setting, card_of(facts)
+    known = {
+        "card": as_text(card),
+        "cuda": as_text(facts.torch_cuda),
+        "driver_cuda": as_text(facts.driver_cuda or facts.smi.cuda),
+        "python": as_text(facts.python),
+        "version": facts.torch_version or "unknown",
+        "wheel": wheels.advice(facts.smi.driver, card),
+        **words,
+    }
     choices = [setting, *(["rented"] if setting in RENTED else []), "default"]
     cure = next(text["cure"][choice] for choice in choices if choice in text["cure"])
     return Finding(
-        entry.code,
-        severity_of(entry),
-        text["title"].format_map(words),
-        entry.evidence,
-        cure.format_map(words),
-        text["link"],
+        code=code,
+        severity=severity or text["severity"],
+        title=text["title"].format_map(known),
+        evidence=tuple(str(line) for line in proof if line),
+        cure=cure.format_map(known),
+        link=text["link"],
     )

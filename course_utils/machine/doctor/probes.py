@@ -1,7 +1,5 @@
 """Looking at the machine: programs, child processes and files. Nothing here raises or outlives its time limit."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -12,6 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +21,22 @@ _CHILD = Path(__file__).with_name("child.py")
 _MARK = "DOCTOR-PROBE "
 
 
+def which(program: str, view: View) -> str | None:
+    """Return where a program is found, None where it is not on PATH."""
+    return shutil.which(program, path=view.environ.get("PATH", os.defpath))
+
+
 def run(arguments: list[str], view: View, seconds: float) -> dict[str, Any]:
     """Run a program in its own session; return path, text (both outputs), exit_code and error."""
-    path = shutil.which(arguments[0], path=view.environ.get("PATH", os.defpath))
-    if path is None:
-        return {"path": None, "text": "", "exit_code": None, "error": "missing"}
+    path = which(arguments[0], view)
     result: dict[str, Any] = {"path": path, "text": "", "exit_code": None, "error": None}
+    if path is None:
+        return {**result, "error": "missing"}
     # A file, not a pipe: a program stuck in the driver may keep a pipe open for ever.
     with tempfile.TemporaryFile() as output:
+        streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
         try:
-            process = subprocess.Popen(
-                [path, *arguments[1:]], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                env=dict(view.environ), start_new_session=True,
-            )  # fmt: skip
+            process = subprocess.Popen([path, *arguments[1:]], env={**view.environ}, start_new_session=True, **streams)
         except OSError as error:
             return {**result, "error": str(error)}
         try:
@@ -43,37 +45,25 @@ def run(arguments: list[str], view: View, seconds: float) -> dict[str, Any]:
             result["error"] = f"timed out after {seconds:g} s"
         finally:
             # Also ends what the program left behind; its own process may be gone.
-            with _ignored(ProcessLookupError, PermissionError):
+            with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
-        if result["error"]:
-            with _ignored(subprocess.TimeoutExpired):
-                process.wait(1)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(1)
         output.seek(0)
         result["text"] = output.read(TEXT_LIMIT).decode("utf-8", "replace")
     return result
 
 
-class _ignored:
-    def __init__(self, *kinds: type[BaseException]) -> None:
-        self.kinds = kinds
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        return kind is not None and issubclass(kind, self.kinds)
-
-
 def child(name: str, view: View, seconds: float) -> dict[str, Any]:
     """Run one probe of child.py with this Python; return what it told, its exit_code and error."""
-    source = _CHILD.read_text(encoding="utf-8")
-    done = run([sys.executable, "-c", source, name], view, seconds)
+    done = run([sys.executable, "-c", _CHILD.read_text(encoding="utf-8"), name], view, seconds)
     fields: dict[str, Any] = {}
     for line in done["text"].splitlines():
         if line.startswith(_MARK):
-            with _ignored(ValueError):
-                fields.update(json.loads(line[len(_MARK) :]))
-    return {**fields, "exit_code": done["exit_code"], "error": done["error"] or fields.get("error")}
+            with suppress(ValueError):
+                fields.update(json.loads(line.removeprefix(_MARK)))
+    stopped = fields.pop("probe_error", None)
+    return {**fields, "exit_code": done["exit_code"], "error": done["error"] or stopped}
 
 
 def gather(probes: dict[str, Callable[[], Any]], seconds: float) -> dict[str, Any]:
@@ -89,18 +79,17 @@ def gather(probes: dict[str, Callable[[], Any]], seconds: float) -> dict[str, An
         except Exception as error:
             results[name] = {"error": f"{type(error).__name__}: {error}"}
 
-    threads = {name: threading.Thread(target=work, args=(name, probe), daemon=True) for name, probe in probes.items()}
-    for thread in threads.values():
+    threads = [threading.Thread(target=work, args=entry, daemon=True) for entry in probes.items()]
+    for thread in threads:
         thread.start()
     end = time.monotonic() + seconds
-    for thread in threads.values():
+    for thread in threads:
         thread.join(max(0.0, end - time.monotonic()))
     return {name: results.get(name, {"error": f"timed out after {seconds:g} s"}) for name in probes}
 
 
 def listing(view: View, folder: str) -> list[str]:
     """Return the names in a folder, sorted; empty where it cannot be read."""
-    try:
+    with suppress(OSError):
         return sorted(os.listdir(view.path(folder)))
-    except OSError:
-        return []
+    return []

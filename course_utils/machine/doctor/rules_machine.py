@@ -1,11 +1,10 @@
 """Disk, memory, workers' shared memory, cores and clock limits."""
 
-from __future__ import annotations
-
+import re
 from collections.abc import Iterator
 
-from .facts import Disk, Facts
-from .findings import Found
+from .facts import Facts
+from .findings import Finding, found
 
 MEBIBYTE, GIBIBYTE = 1 << 20, 1 << 30
 FULL_BYTES = 200 * MEBIBYTE
@@ -15,90 +14,86 @@ SMALL_SHARED_MEMORY = 256 * MEBIBYTE
 SMALL_MEMORY = 2 * GIBIBYTE  # Binder's limit
 
 
-def rules(facts: Facts) -> Iterator[Found]:
+def rules(facts: Facts) -> Iterator[Finding]:
     """Yield the findings about the machine's limits."""
-    yield from _disks(facts)
+    small = facts.value("shared_memory.total_bytes")
+    workers_starve = small is not None and small < SMALL_SHARED_MEMORY
+    yield from _disks(facts, workers_starve)
+    yield from _shared_memory(facts, workers_starve)
     yield from _memory(facts)
     yield from _clocks(facts)
-    if facts.usable_cpus and facts.machine_cpus and facts.usable_cpus < facts.machine_cpus:
-        shown = f"{facts.usable_cpus} of {facts.machine_cpus} cores"
-        yield Found("cpu.fewer_than_shown", (f"cpus: {shown}",), {"usable": str(facts.usable_cpus)})
+    usable, machine = facts.value("cpus.usable"), facts.value("cpus.machine")
+    if usable and machine and usable < machine:
+        yield found(facts, "cpu.fewer_than_shown", f"cpus: {usable} of {machine} cores", usable=usable)
 
 
-def megabytes(count: int | None) -> str:
-    """Write bytes as whole MiB."""
+def _megabytes(count: int | None) -> str:
     return "unknown" if count is None else f"{count // MEBIBYTE} MiB"
 
 
-def _disks(facts: Facts) -> Iterator[Found]:
-    full = [disk for disk in facts.disks if disk.free_bytes is not None and disk.free_bytes < FULL_BYTES]
-    crowded = [disk for disk in facts.disks if disk.total_inodes != 0 and _few(disk.free_inodes)]
-    low = [disk for disk in facts.disks if disk.free_bytes is not None and FULL_BYTES <= disk.free_bytes < LOW_BYTES]
+def _disks(facts: Facts, workers_starve: bool) -> Iterator[Finding]:
+    names = sorted({path.split(".")[1] for path in facts.values if path.startswith("disks.")})
+    free = {name: size for name in names if (size := facts.value(f"disks.{name}.free_bytes")) is not None}
+    full = [name for name, size in free.items() if size < FULL_BYTES]
+    low = [name for name, size in free.items() if size < LOW_BYTES and name != "temporary"]
+    crowded = [name for name in names if _few_entries(facts, name)]
     if full:
-        yield Found("disk.full", tuple(map(_bytes_line, full)), _where(full))
+        yield _disk(facts, "disk.full", full)
     if crowded:
-        lines = tuple(
-            f"{_bytes_line(disk)}, but {disk.free_inodes} of {disk.total_inodes} file entries" for disk in crowded
-        )
-        yield Found("disk.no_file_entries", lines, _where(crowded))
-    low = [disk for disk in low if disk.name != "temporary"]
+        yield _disk(facts, "disk.no_file_entries", crowded)
     if low and not full and not crowded:
-        yield Found("disk.low", tuple(map(_bytes_line, low)), _where(low))
-    for name, code in (("quota", "disk.quota"), ("read_only", "disk.read_only"), ("no_space", "disk.no_space")):
-        signal = facts.signal(name)
-        shared = signal and name == "no_space" and ("/dev/shm" in signal.line or _shared_memory_is_small(facts))
-        if signal and not shared and not (name == "no_space" and (full or crowded)):
-            yield Found(code, (str(signal),))
+        yield _disk(facts, "disk.low", low)
+    for signal in facts.told("disk"):
+        explained = full or crowded or workers_starve or "/dev/shm" in signal.line
+        if signal.name != "no_space" or not explained:
+            yield found(facts, signal.code, signal)
 
 
-def _few(free_inodes: int | None) -> bool:
-    return free_inodes is not None and free_inodes < FULL_INODES
+def _few_entries(facts: Facts, name: str) -> bool:
+    free = facts.value(f"disks.{name}.free_inodes")
+    return free is not None and free < FULL_INODES and facts.value(f"disks.{name}.total_inodes") != 0
 
 
-def _bytes_line(disk: Disk) -> str:
-    return f"disks.{disk.name} {disk.path}: {megabytes(disk.free_bytes)} of {megabytes(disk.total_bytes)} free"
+def _disk(facts: Facts, code: str, names: list[str]) -> Finding:
+    lines, places = [], []
+    for name in names:
+        place, disk = facts.text(f"disks.{name}.path"), facts.section(f"disks.{name}")
+        line = (
+            f"disks.{name} {place}: {_megabytes(disk.get('free_bytes'))} of {_megabytes(disk.get('total_bytes'))} free"
+        )
+        few = _few_entries(facts, name)
+        lines.append(line + (f", but {disk['free_inodes']} of {disk.get('total_inodes')} file entries" if few else ""))
+        places.append(place or name)
+    return found(facts, code, *lines, path=", ".join(places))
 
 
-def _where(disks: list[Disk]) -> dict[str, str]:
-    return {"path": ", ".join(disk.path or disk.name for disk in disks)}
+def _shared_memory(facts: Facts, workers_starve: bool) -> Iterator[Finding]:
+    size, no_space = facts.value("shared_memory.total_bytes"), facts.signal("no_space")
+    complaint = facts.signal("bus_error") or (no_space if no_space and "/dev/shm" in no_space.line else None)
+    if workers_starve or (complaint and size is None):
+        shown = size is not None and f"shared_memory.total_bytes: {_megabytes(size)}"
+        yield found(facts, "memory.shared_memory_small", complaint, shown, severity="error" if complaint else "")
 
 
-def _shared_memory_is_small(facts: Facts) -> bool:
-    return facts.shared_memory is not None and facts.shared_memory < SMALL_SHARED_MEMORY
+def _memory(facts: Facts) -> Iterator[Finding]:
+    memory, killed = facts.value("memory.limit_bytes"), facts.signal("killed")
+    limit, died = f"memory.limit_bytes: {_megabytes(memory)}", facts.value("torch.exit_code") == -9
+    if killed or died:
+        scarce = memory is not None and memory <= 2 * SMALL_MEMORY
+        proof = (killed, died and "torch.exit_code: -9 (killed)", limit)
+        yield found(facts, "memory.process_killed", *proof, severity="" if scarce else "unknown")
+    elif memory is not None and memory < SMALL_MEMORY:
+        yield found(facts, "memory.small", limit)
 
 
-def _memory(facts: Facts) -> Iterator[Found]:
-    bus, no_space = facts.signal("bus_error"), facts.signal("no_space")
-    in_shared = no_space if no_space and "/dev/shm" in no_space.line else None
-    size = f"shared_memory.total_bytes: {megabytes(facts.shared_memory)}"
-    complaint = bus or in_shared
-    if _shared_memory_is_small(facts):
-        proof = (*([str(complaint)] if complaint else []), size)
-        yield Found("memory.shared_memory_small", proof, severity="error" if complaint else None)
-    elif complaint and facts.shared_memory is None:
-        yield Found("memory.shared_memory_small", (str(complaint),), severity="error")
-    killed = facts.signal("killed")
-    proof = [str(killed)] if killed else []
-    if facts.torch_exit_code == -9:
-        proof.append("torch.exit_code: -9 (killed)")
-    limit = f"memory.limit_bytes: {megabytes(facts.memory)}"
-    if proof and facts.memory is not None and facts.memory <= 2 * SMALL_MEMORY:
-        yield Found("memory.process_killed", (*proof, limit))
-    elif proof:
-        yield Found("memory.process_killed", (*proof, limit), severity="unknown")
-    elif facts.memory is not None and facts.memory < SMALL_MEMORY:
-        yield Found("memory.small", (limit,))
-
-
-def _clocks(facts: Facts) -> Iterator[Found]:
-    thermal = [reason for reason in facts.throttle if "thermal" in reason.lower()]
-    brake = [reason for reason in facts.throttle if "brake" in reason.lower()]
-    cap = [reason for reason in facts.throttle if "power cap" in reason.lower()]
-    slowdown = [reason for reason in facts.throttle if reason.lower() == "hw slowdown"]
+def _clocks(facts: Facts) -> Iterator[Finding]:
+    text = facts.text("nvidia_smi_performance.text")
+    active = re.findall(r"^\s*(\S[^:\n]*?)\s*:\s*Active\s*$", text, re.MULTILINE)
+    codes = {"thermal": "card.thermal_throttling", "brake": "card.power_brake", "power cap": "card.power_cap"}
+    reasons = {code: [line for line in active if word in line.lower()] for word, code in codes.items()}
     # "HW Slowdown" is the heading of the thermal and the power brake reasons.
-    for code, reasons in (
-        ("card.thermal_throttling", thermal), ("card.power_brake", brake), ("card.power_cap", cap),
-        ("card.hardware_slowdown", [] if thermal or brake else slowdown),
-    ):  # fmt: skip
-        if reasons:
-            yield Found(code, tuple(f"nvidia_smi_performance.text: {reason}: Active" for reason in reasons))
+    if not reasons["card.thermal_throttling"] and not reasons["card.power_brake"]:
+        reasons["card.hardware_slowdown"] = [line for line in active if line.lower() == "hw slowdown"]
+    for code, lines in reasons.items():
+        if lines:
+            yield found(facts, code, *(f"nvidia_smi_performance.text: {line}: Active" for line in lines))

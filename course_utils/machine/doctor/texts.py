@@ -1,50 +1,65 @@
 """Parsers for what programs print: pure functions from text to values."""
 
-from __future__ import annotations
-
 import re
+import tomllib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
-from .signals import SIGNALS
+from .schema import CATALOGUE
 
 Version = tuple[int, ...]
 _LONGEST = 100_000  # characters of a long log that are read from its start and from its end
 
-_FLAGS = re.IGNORECASE | re.MULTILINE
-_COMPILED = {name: re.compile("|".join(words), _FLAGS) for name, words in SIGNALS.items()}
-
 
 @dataclass(frozen=True)
 class Signal:
-    """A known message: its name, the field it stood in and the line that proves it."""
+    """A known message that was seen: the field it stood in, the line that proves it, what signals.toml says of it."""
 
     name: str
     field: str
     line: str
+    order: int  # place in signals.toml
+    topic: str = ""
+    code: str = ""
+    state: str = ""
+    severity: str = ""
 
     def __str__(self) -> str:
         return f"{self.field}: {self.line}"
 
 
-def signals(field: str, text: str) -> list[Signal]:
+@cache
+def _messages() -> list[tuple[re.Pattern[str], dict[str, Any]]]:
+    """Return for each known message its expression and what is known about it."""
+    table = tomllib.loads((CATALOGUE / "signals.toml").read_text(encoding="utf-8"))
+    return [
+        (
+            re.compile("|".join(entry.pop("patterns")), re.IGNORECASE | re.MULTILINE),
+            {"name": name, "order": order} | entry,
+        )
+        for order, (name, entry) in enumerate(table.items())
+    ]
+
+
+@lru_cache(maxsize=256)
+def signals(field: str, text: str) -> tuple[Signal, ...]:
     """Find the known messages of a text, one signal a kind, with the line each stood in."""
-    return [Signal(name, field, line) for name, line in _search(text)]
-
-
-@lru_cache(maxsize=64)
-def _search(text: str) -> tuple[tuple[str, str], ...]:
     if len(text) > 2 * _LONGEST:
         text = text[:_LONGEST] + "\n" + text[-_LONGEST:]
     found = []
-    for name, expression in _COMPILED.items():
-        match = expression.search(text)
+    for pattern, known in _messages() if text else ():
+        match = pattern.search(text)
         if match:
-            start = text.rfind("\n", 0, match.start()) + 1
-            end = text.find("\n", match.end())
+            start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
             line = text[start : end if end >= 0 else len(text)].strip()
-            found.append((name, line[-300:] if "\n" in line else line[:300]))
+            found.append(Signal(field=field, line=line[-300:] if "\n" in line else line[:300], **known))
     return tuple(found)
+
+
+def last_line(text: str) -> str:
+    """Return the end of a text that says most: its last line, at most 300 characters of it."""
+    return (text.strip().splitlines() or [""])[-1][:300]
 
 
 def version(text: str) -> Version | None:
@@ -64,14 +79,14 @@ def encoded_version(text: str) -> Version | None:
     return (int(match.group(1)) // 1000, int(match.group(1)) % 1000 // 10) if match else None
 
 
-def build_tag(version_text: str) -> str | None:
-    """Return what follows the plus sign of a version: "2.0.0+cu117" -> "cu117"."""
-    return version_text.partition("+")[2].lower() or None
+def build_tag(version_text: str) -> str:
+    """Return what follows the plus sign of a version: "2.0.0+cu117" -> "cu117"; empty without one."""
+    return version_text.partition("+")[2].lower()
 
 
-def tag_cuda(tag: str | None) -> Version | None:
+def tag_cuda(tag: str) -> Version | None:
     """Decode the CUDA version of a build tag: "cu117" -> (11, 7), "cu130" -> (13, 0)."""
-    match = re.fullmatch(r"cu(\d{1,2})(\d)", tag or "")
+    match = re.fullmatch(r"cu(\d{1,2})(\d)", tag)
     return (int(match.group(1)), int(match.group(2))) if match else None
 
 
@@ -82,22 +97,13 @@ def capability(text: str) -> Version | None:
     return (int(match.group(1)), int(match.group(2))) if match else None
 
 
-# Compute capability by name, for evidence that holds only nvidia-smi's text, which cuts long names short.
-_NAMES: tuple[tuple[str, Version], ...] = (
-    (r"RTX 50[5-9]|RTX PRO .*Blackwell", (12, 0)), (r"\bG?B300\b", (10, 3)), (r"\bG?B(200|100)\b", (10, 0)),
-    (r"\bG?H(100|200|20|800)\b", (9, 0)), (r"RTX 40[5-9]|\bL(4|20|40S?)\b|Ada Generation", (8, 9)),
-    (r"\bOrin\b", (8, 7)), (r"RTX 30[5-9]|\bA(10G?|16|2|40)\b|RTX A\d{4}", (8, 6)), (r"\bA(100|30|800)\b", (8, 0)),
-    (r"\bT4\b|RTX 20[6-8]|GTX 16\d|TITAN RTX|Quadro RTX", (7, 5)), (r"\bV100|TITAN V\b", (7, 0)),
-    (r"GTX 10[5-8]|\bP(4|40)\b|TITAN Xp?\b", (6, 1)), (r"\bP100\b", (6, 0)), (r"GTX 9\d0|\bM(40|60)\b", (5, 2)),
-    (r"\bK80\b", (3, 7)), (r"\bK40\b|GTX 7[78]0|TITAN Black", (3, 5)), (r"GTX 6\d0|\bK10\b", (3, 0)),
-)  # fmt: skip
+@cache
+def names() -> dict[str, Any]:
+    """Return catalogue/names.toml: cards by name, packages by module."""
+    return tomllib.loads((CATALOGUE / "names.toml").read_text(encoding="utf-8"))
 
 
 def capability_of_name(name: str) -> Version | None:
-    """Return the compute capability of a card by its name, None for a name not in the table."""
-    return next((found for words, found in _NAMES if re.search(words, name, re.IGNORECASE)), None)
-
-
-def active_reasons(text: str) -> list[str]:
-    """Return the clock limits that `nvidia-smi -q -d PERFORMANCE` marks "Active"."""
-    return [match.strip() for match in re.findall(r"^\s*([^:\n]+?)\s*:\s*Active\s*$", text, re.MULTILINE)]
+    """Return the compute capability of a card by its name, None for a name not in names.toml."""
+    fitting = (card for card in names()["cards"] if re.search(card["name"], name, re.IGNORECASE))
+    return next((tuple(card["capability"]) for card in fitting), None)

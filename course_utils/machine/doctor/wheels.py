@@ -1,7 +1,5 @@
 """Which torch wheel fits which driver and card: small tables and pure functions."""
 
-from __future__ import annotations
-
 import re
 
 from .texts import Version, as_text, capability
@@ -9,20 +7,17 @@ from .texts import Version, as_text, capability
 # Oldest Linux driver for each CUDA major version. Within one major version a newer wheel runs on an older
 # driver (minor version compatibility), so only the major version counts.
 # Source: CUDA Toolkit release notes, tables of driver versions.
-MINIMUM_DRIVER: dict[int, Version] = {
-    9: (384, 81),
-    10: (410, 48),
-    11: (450, 36, 6),
-    12: (525, 60, 13),
-    13: (580, 65, 6),
-}
+MINIMUM_DRIVER = {9: (384, 81), 10: (410, 48), 11: (450, 36, 6), 12: (525, 60, 13), 13: (580, 65, 6)}
 # Before CUDA 11 each minor version needed its own driver.
-_MINIMUM_DRIVER_10: dict[Version, Version] = {(9, 2): (396, 26), (10, 1): (418, 39), (10, 2): (440, 33)}
-# Compute capabilities in builds of each CUDA version, for evidence without a kernel list: (oldest, newest).
-_TYPICAL: tuple[tuple[Version, Version, Version], ...] = (
-    ((13, 0), (7, 5), (12, 1)), ((12, 8), (5, 0), (12, 0)), ((11, 8), (3, 7), (9, 0)), ((11, 0), (3, 5), (8, 6)),
-    ((0,), (3, 5), (7, 5)),
-)  # fmt: skip
+_MINIMUM_DRIVER_10 = {(9, 2): (396, 26), (10, 1): (418, 39), (10, 2): (440, 33)}
+# Oldest and newest compute capability in builds from a CUDA version on, for evidence without a list of kernels.
+_TYPICAL: dict[Version, tuple[Version, Version]] = {
+    (13, 0): ((7, 5), (12, 1)),
+    (12, 8): ((5, 0), (12, 0)),
+    (11, 8): ((3, 7), (9, 0)),
+    (11, 0): ((3, 5), (8, 6)),
+    (0,): ((3, 5), (7, 5)),
+}
 
 
 def minimum_driver(cuda: Version) -> Version | None:
@@ -61,7 +56,7 @@ def kernels_for(card: Version, arch_list: tuple[str, ...] | None, cuda: Version 
         return "card too old" if card < min(known) else "card too new" if card > max(known) else "no"
     if cuda is None:
         return None
-    oldest, newest = next((low, high) for start, low, high in _TYPICAL if cuda >= start)
+    oldest, newest = next(range_ for start, range_ in _TYPICAL.items() if cuda >= start)
     return "card too old" if card < oldest else "card too new" if card > newest else None
 
 
