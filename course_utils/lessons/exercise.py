@@ -100,12 +100,12 @@ def verdict_of(entry: Exercise, answer: Any) -> Verdict:
     if outcome.kind == "not_sendable":
         return Verdict("not judged", _explain_not_sendable(answer, outcome))
     if outcome.kind == "raised" and outcome.error_type == Wrong.__name__:
-        return Verdict("wrong", outcome.error)
+        return Verdict("wrong", outcome.error + _where(outcome.frames))
     if outcome.kind == "raised" and outcome.error_type == NotImplementedError.__name__:
         return Verdict("not attempted")
     where = _where(outcome.frames)
     texts = {
-        "raised": f"It raised {outcome.error_type}: {outcome.error}{where}",
+        "raised": f"It raised {outcome.error_type}: {_in_short(outcome.error)}{where}",
         "cpu_limit": f"It did not end{where}. Is there a loop whose condition never becomes false?",
         "wall_limit": f"It did not end within a minute{where}.",
         "idle": "It waits and does nothing: a sleep, a lock or an input that never comes.",
@@ -118,6 +118,12 @@ def verdict_of(entry: Exercise, answer: Any) -> Verdict:
     if outcome.error_type == "EOFError":
         text = f"It asks for keyboard input{where}. Take what you need from the arguments."
     return Verdict("wrong", text)
+
+
+def _in_short(text: object, limit: int = 200) -> str:
+    """The text on one line; an error may print a whole tensor, and nobody reads 20,000 characters."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
 def _where(frames: tuple[isolate.Frame, ...]) -> str:
@@ -134,9 +140,8 @@ def _explain_not_sendable(answer: Any, outcome: isolate.Outcome) -> str:
             return (
                 f"It reads the notebook's variable {name!r}{size}, which cannot be sent along. Pass it as an argument."
             )
-    return (
-        f"It could not be sent to the judge ({outcome.error_type}: {outcome.error}). Pass what it needs as arguments."
-    )
+    reason = f"{outcome.error_type}: {_in_short(outcome.error)}"
+    return f"It could not be sent to the judge ({reason}). Pass what it needs as arguments."
 
 
 def _nothing(value: Any) -> None:
@@ -167,8 +172,8 @@ def guarded(entry: Exercise, answer: Any) -> Any:
             except Exception as error:
                 failed = True
                 print(
-                    f"{entry.name}: your function raised {type(error).__name__}: {error} here, after its check "
-                    "had passed. The course's own function is used from here on. Please report this."
+                    f"{entry.name}: your function raised {type(error).__name__}: {_in_short(error)} here, after its "
+                    "check had passed. The course's own function is used from here on. Please report this."
                 )
         return entry.reference(*arguments, **keywords)
 
@@ -188,11 +193,17 @@ class Check:
         return [*exercises(), "hint", "report", "solution"]
 
     def hint(self, name: str) -> None:
-        """Print the next hint of an exercise; after the last one it starts again."""
+        """Print the next hint of an exercise; after the last one say so, then start again."""
         entry = _find(name, KeyError)
         count = Ledger.open().count_hint(name)
-        number = (count - 1) % len(entry.hints)
-        print(f"Hint {number + 1} of {len(entry.hints)} for {name}: {entry.hints[number]}")
+        number = (count - 1) % (len(entry.hints) + 1)
+        if number == len(entry.hints):
+            print(
+                f"No more hints for {name}: check.solution({name!r}) shows what the course uses, once you have tried. "
+                "The next call shows hint 1 again."
+            )
+        else:
+            print(f"Hint {number + 1} of {len(entry.hints)} for {name}: {entry.hints[number]}")
 
     def solution(self, name: str) -> None:
         """Print the source of what the course itself uses, once you have tried."""
@@ -204,18 +215,42 @@ class Check:
         else:
             print(f"{name} = {entry.reference!r}")
 
-    def report(self) -> None:
-        """Print each exercise with its status, points and attempts."""
+    def report(self, notebook: str | int | None = None) -> None:
+        """Print status, points and attempts: of one notebook such as "03", else of all in which you have begun.
+
+        Raises ValueError where no notebook with exercises has that number.
+        """
         ledger = Ledger.open()
-        for notebook in dict.fromkeys(entry.notebook for entry in exercises().values()):
-            mine = [entry for entry in exercises().values() if entry.notebook == notebook]
-            earned = sum(entry.points for entry in mine if ledger.solved(entry.name))
-            print(f"{notebook}: {earned} of {sum(entry.points for entry in mine)} points")
-            for entry in mine:
-                status = "right" if ledger.solved(entry.name) else ledger.status(entry.name)
-                attempts = ledger.attempts(entry.name)
-                tried = f", {attempts} attempt{'s' if attempts != 1 else ''}" if attempts else ""
-                print(f"    {entry.name:<28} {status}{tried}")
+        names = list(dict.fromkeys(entry.notebook for entry in exercises().values()))
+        if notebook is None:
+            begun = {entry.notebook for entry in exercises().values() if _begun(ledger, entry.name)}
+            chosen = [name for name in names if name in begun]
+        else:
+            chosen = [name for name in names if name.startswith(f"{notebook:0>2}")]
+            if not chosen:
+                raise ValueError(
+                    f"No notebook {notebook!r} has exercises. Choose from {', '.join(n[:2] for n in names)}."
+                )
+        for name in chosen:
+            _print_report(ledger, name)
+        if notebook is None and (others := [name[:2] for name in names if name not in chosen]):
+            count = f"{len(others)} notebook{'s' if len(others) != 1 else ''}"
+            print(f"Nothing tried yet in {count}: {', '.join(others)}. check.report({others[0]!r}) shows one.")
+
+
+def _begun(ledger: Ledger, name: str) -> bool:
+    return ledger.attempts(name) > 0 or ledger.status(name) != "not attempted"
+
+
+def _print_report(ledger: Ledger, notebook: str) -> None:
+    mine = [entry for entry in exercises().values() if entry.notebook == notebook]
+    earned = sum(entry.points for entry in mine if ledger.solved(entry.name))
+    print(f"{notebook}: {earned} of {sum(entry.points for entry in mine)} points")
+    for entry in mine:
+        status = "right" if ledger.solved(entry.name) else ledger.status(entry.name)
+        attempts = ledger.attempts(entry.name)
+        tried = f", {attempts} attempt{'s' if attempts != 1 else ''}" if attempts else ""
+        print(f"    {entry.name:<28} {status}{tried}")
 
 
 def _find(name: str, error: type[Exception]) -> Exercise:

@@ -62,6 +62,18 @@ def test_a_stub_is_not_attempted_and_costs_no_attempt(capsys):
     assert Ledger.open().attempts("bootstrap_values") == 0
 
 
+def test_an_untouched_class_is_not_attempted():
+    class PolicyNet(torch.nn.Module):
+        def __init__(self, observation_size, action_count, hidden_size=64):
+            raise NotImplementedError
+
+        def forward(self, observations):
+            raise NotImplementedError
+
+    check.PolicyNet(PolicyNet)
+    assert (Ledger.open().status("PolicyNet"), Ledger.open().attempts("PolicyNet")) == ("not attempted", 0)
+
+
 def test_the_courses_own_object_is_never_judged(capsys):
     own = check.bootstrap_values(answer(WRONG))
     assert check.bootstrap_values(own) is own
@@ -122,6 +134,20 @@ def test_hostile_answers_end_as_a_named_verdict(body, text, capsys, monkeypatch)
     assert text in capsys.readouterr().out
 
 
+def test_a_long_error_text_is_shown_on_one_short_line(capsys):
+    source = RIGHT.replace("return", "raise ValueError('first\\n' + 'x' * 20_000)\n        return")
+    check.bootstrap_values(answer(source))
+    line = capsys.readouterr().out.splitlines()[0]
+    shown = "first " + "x" * 191 + "..."
+    assert line == f"bootstrap_values: wrong. It raised ValueError: {shown} (line 4 of your cell)."
+
+
+def test_an_explained_error_keeps_its_line(capsys):
+    check.bootstrap_values(answer(RIGHT.replace("return", "if terminated: pass\n        return")))
+    line = capsys.readouterr().out.splitlines()[0]
+    assert "want one truth value" in line and line.endswith("(line 4 of your cell).")
+
+
 def _short_limits(init):
     return lambda self: init(self, cpu_seconds=1)
 
@@ -162,14 +188,47 @@ def test_hints_come_one_by_one_and_the_solution_after_an_attempt(capsys):
     assert "def bootstrap_values(" in capsys.readouterr().out
 
 
-def test_the_report_counts_points(capsys):
+def test_after_the_last_hint_it_says_so_and_starts_again(capsys):
+    for _ in range(5):
+        check.hint("bootstrap_values")
+    starts = [line.split(" for bootstrap_values")[0] for line in capsys.readouterr().out.splitlines()]
+    assert starts == ["Hint 1 of 3", "Hint 2 of 3", "Hint 3 of 3", "No more hints", "Hint 1 of 3"]
+
+
+def test_the_last_hint_names_the_solution(capsys):
+    for _ in range(4):
+        check.hint("bootstrap_values")
+    assert "check.solution('bootstrap_values')" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_the_report_counts_points_where_something_was_tried(capsys):
     check.bootstrap_values(answer(RIGHT))
     capsys.readouterr()
     check.report()
     lines = capsys.readouterr().out.splitlines()
     total = sum(e.points for e in exercise.exercises().values() if e.notebook == "03_policy_gradient_cartpole")
-    assert f"03_policy_gradient_cartpole: 2 of {total} points" in lines
+    assert lines[0] == f"03_policy_gradient_cartpole: 2 of {total} points"
     assert any(line.split() == ["bootstrap_values", "right,", "1", "attempt"] for line in lines)
+    others = sorted({e.notebook[:2] for e in exercise.exercises().values()} - {"03"})
+    assert lines[-1].startswith(f"Nothing tried yet in {len(others)} notebooks: {', '.join(others)}.")
+    assert [line for line in lines if line.startswith(tuple(others))] == []
+
+
+@pytest.mark.parametrize("number", ["03", "3", 3])
+def test_the_report_of_one_notebook_shows_only_that(number, capsys):
+    check.training_hours(lambda steps, steps_per_second: steps)
+    capsys.readouterr()
+    check.report(number)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("03_policy_gradient_cartpole: 0 of")
+    assert [line.split()[0] for line in lines[1:]] == [
+        e.name for e in exercise.exercises().values() if e.notebook == "03_policy_gradient_cartpole"
+    ]
+
+
+def test_the_report_of_an_unknown_notebook_says_which_there_are():
+    with pytest.raises(ValueError, match=r"No notebook '99' has exercises\. Choose from 00, 01"):
+        check.report("99")
 
 
 def test_a_misspelt_exercise_is_answered_with_the_nearest():
