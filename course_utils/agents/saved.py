@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from course_utils.agents.networks import PolicyNet
+from course_utils.machine import runtime
 
 TRAINED_CARTPOLE = Path(__file__).parent / "trained" / "cartpole_seed0.pt"
 """A CartPole policy that comes with the course; the .json beside it says how it was made"""
@@ -24,7 +25,7 @@ def save_policy(policy: PolicyNet, path: str | Path, facts: Mapping[str, object]
     torch.save({name: tensor.detach().cpu() for name, tensor in policy.state_dict().items()}, partial)
     os.replace(partial, path)
     if facts is not None:
-        path.with_suffix(".json").write_text(json.dumps(dict(facts), indent=2) + "\n")
+        runtime.write_whole(path.with_suffix(".json"), json.dumps(dict(facts), indent=2) + "\n")
     return path
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import difflib
 import textwrap
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from course_utils.machine import doctor
@@ -23,7 +25,7 @@ class Machine:
 
     story: str
     example: str
-    others: tuple[str, ...]
+    others: list[str]
 
 
 @dataclass(frozen=True)
@@ -34,94 +36,10 @@ class Judgement:
     text: str
 
 
-_MACHINES = {
-    "A": Machine(
-        "A rented machine. The student installed torch with conda. The first .cuda() says: "
-        '"Torch not compiled with CUDA enabled".',
-        "cuda.cpu_only_build",
-        ("myth.nvcc_missing", "cuda.hidden_empty", "cuda.driver_too_old", "cuda.driver_library_mismatch"),
-    ),
-    "B": Machine(
-        "Your own workstation. It trained well until yesterday; over night the system installed updates.",
-        "cuda.driver_library_mismatch",
-        ("cuda.ok", "cuda.cpu_only_build", "cuda.driver_too_old", "cuda.container_without_gpu"),
-    ),
-    "C": Machine(
-        "A rented machine. Some example from the web ran first. Since then torch sees no card.",
-        "cuda.hidden_empty",
-        ("cuda.cpu_only_build", "cuda.driver_too_old", "cuda.context_poisoned", "myth.nvcc_missing"),
-    ),
-    "D": Machine(
-        'A rented machine. "0 % busy, 0 MiB used, no process listed: my card is dead", writes the student.',
-        "cuda.ok",
-        ("cuda.cpu_only_build", "cuda.hidden_empty", "cuda.driver_too_old", "cuda.driver_library_mismatch"),
-    ),
-    "E": Machine(
-        "A rented machine with an older image. torch was installed with the first line of its download page.",
-        "cuda.driver_too_old",
-        ("cuda.cpu_only_build", "cuda.hidden_empty", "cuda.driver_library_mismatch", "cuda.card_too_new"),
-    ),
-    "F": Machine(
-        "A container on a shared server. The other users of the server train on its card right now.",
-        "cuda.container_without_gpu",
-        ("cuda.driver_missing", "cuda.cpu_only_build", "cuda.hidden_empty", "cuda.driver_library_mismatch"),
-    ),
-    "G": Machine(
-        "A notebook that trains an embedding. One cell failed, the student corrected it, and now even "
-        'torch.ones(1, device="cuda") fails. A fresh Python in a terminal shows what stands below.',
-        "cuda.context_poisoned",
-        ("cuda.ok", "cuda.driver_library_mismatch", "cuda.card_too_new", "cuda.driver_too_old"),
-    ),
-    "H": Machine(
-        "A brand-new card, and the requirements.txt of a project from last year.",
-        "cuda.card_too_new",
-        ("cuda.driver_too_old", "cuda.card_too_old", "cuda.context_poisoned", "cuda.cpu_only_build"),
-    ),
-}
-# Code -> (what the student reads, what the evidence would show, with what it shows instead filled in).
-_CAUSES = {
-    "cuda.ok": ("nothing is wrong, the card works", "Something is wrong: {failure}."),
-    "cuda.cpu_only_build": (
-        "this torch was built without CUDA",
-        "Such a build has torch.version.cuda = None. Here it is {wheel}.",
-    ),
-    "cuda.hidden_empty": (
-        "an empty environment variable hides the card",
-        "In that case CUDA_VISIBLE_DEVICES would be set, to nothing. Here it is {visible}.",
-    ),
-    "cuda.driver_missing": (
-        "no driver is installed where this runs, so install one here",
-        "Drivers live on the host, outside every container. Here {place}.",
-    ),
-    "cuda.container_without_gpu": (
-        "the container was started without the card",
-        "In that case this would be a container in which nvidia-smi is missing. Here {nvidia_smi}.",
-    ),
-    "cuda.driver_library_mismatch": (
-        "the loaded driver and its libraries have different versions",
-        "In that case nvidia-smi itself would fail with these words. Here {nvidia_smi}.",
-    ),
-    "cuda.driver_too_old": (
-        "the driver is too old for the CUDA inside the wheel",
-        "In that case the driver's CUDA number would be too small for the wheel's. Here {numbers}.",
-    ),
-    "cuda.card_too_new": (
-        "the wheel has no kernels for so new a card",
-        'In that case the first operation would say "no kernel image is available". Here {operation}.',
-    ),
-    "cuda.card_too_old": (
-        "the wheel has no kernels for so old a card",
-        "In that case the card's number would be below the whole list of kernels. Here it is {card}, the list {list}.",
-    ),
-    "cuda.context_poisoned": (
-        "an earlier failure broke this process; a restart cures it",
-        "In that case an earlier cell would show a failed assertion on the card. Here {process}.",
-    ),
-    "myth.nvcc_missing": (
-        "the CUDA toolkit (nvcc) is not installed",
-        "torch never looks for nvcc: a GPU wheel brings the CUDA libraries that it needs.",
-    ),
-}
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_MACHINES = {name: Machine(**fields) for name, fields in _DATA["machines"].items()}
+# Code -> (what the student reads, what the evidence would show).
+_CAUSES = {code: (fields["words"], fields["sign"]) for code, fields in _DATA["causes"].items()}
 
 
 def faults() -> list[str]:

@@ -68,9 +68,7 @@ class Ledger:
                 entries = self._read()
                 alter(entries.setdefault(name, {}))
                 text = json.dumps({"version": 1, "exercises": entries}, indent=1, ensure_ascii=False)
-                temporary = self.path.with_suffix(".new")
-                temporary.write_text(text, encoding="utf-8")
-                os.replace(temporary, self.path)
+                runtime.write_whole(self.path, text)
             self._unsaved.pop(self.path, None)
         except OSError as error:
             if self.path not in self._unsaved:

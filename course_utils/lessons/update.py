@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import copy
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -93,12 +92,6 @@ def _load(text: str, name: str) -> Notebook:
         raise UpdateError(f"{name} is not a readable notebook. Move it away, then run course update again.") from None
 
 
-def _write(path: Path, notebook: Notebook) -> None:
-    temporary = path.with_suffix(".new")
-    temporary.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
-
-
 def _back_up(paths: list[Path], home: Path) -> Path:
     folder = home / "backups" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     try:
@@ -162,7 +155,7 @@ def update_from_git(root: Path, home: Path) -> list[str]:
 def _put(merged: dict[Path, Notebook], home: Path, folder: Path | None = None) -> list[str]:
     folder = folder or _back_up([path for path in merged if path.exists()], home)
     for path, notebook in merged.items():
-        _write(path, notebook)
+        runtime.write_whole(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
     return [f"{len(merged)} notebooks hold your answers.", f"What they were before is in {folder}."]
 
 

@@ -11,17 +11,16 @@ import json
 import operator
 import os
 import re
-import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from course_utils.machine import runtime
+from course_utils.machine.doctor import probes
 from course_utils.machine.runtime import View
 
 PACKAGES = (
@@ -49,29 +48,10 @@ TORCH_SECONDS = 90.0
 
 def _output(command: list[str], view: View, seconds: float | None = None) -> str | None:
     """Return what a command prints; None where it is missing, fails or takes too long."""
-    program = shutil.which(command[0], path=view.environ.get("PATH", os.defpath))
-    if program is None:
-        return None
     # Git must not take locks for a card, and programs must not translate their output.
-    environ = {**view.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
-    try:
-        child = subprocess.Popen(
-            [program, *command[1:]],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environ,
-            start_new_session=True,
-        )
-    except OSError:
-        return None
-    try:
-        text = child.communicate(timeout=seconds or COMMAND_SECONDS)[0].decode("utf-8", "replace")
-    except subprocess.TimeoutExpired:
-        # Not waited for: a program stuck in a broken driver cannot even be killed.
-        os.killpg(child.pid, signal.SIGKILL)
-        return None
-    return text if child.returncode == 0 else None
+    quiet = replace(view, environ={**view.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"})
+    done = probes.run(command, quiet, seconds or COMMAND_SECONDS)
+    return done["text"] if done["exit_code"] == 0 else None
 
 
 def _search(pattern: str, text: str | None) -> str | None:
@@ -109,7 +89,7 @@ def _torch_facts_from_a_child(view: View) -> dict[str, Any]:
     if text is None:
         facts: dict[str, Any] = dict.fromkeys(("torch", "torch_cuda", "cudnn"))
         return facts | {"torch_error": "import torch crashed or did not end: run `course doctor`"}
-    return json.loads(text.splitlines()[-1])
+    return json.loads(next(line for line in reversed(text.splitlines()) if line.startswith('{"torch"')))
 
 
 def _graphics_cards(view: View) -> dict[str, Any]:
@@ -256,12 +236,7 @@ def write_card(folder: Path | str, seeds: Mapping[str, int] | None = None) -> Pa
     text = json.dumps(environment_card(seeds), indent=2, ensure_ascii=False) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "environment.json"
-    temporary = folder / f".environment-{os.getpid()}.json"
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    runtime.write_whole(path, text)
     return path
 
 

@@ -180,6 +180,16 @@ def tensorboard_folder(view: View | None = None) -> Path:
     return view.path("/root/tf-logs") if platform_name(view) == "autodl" else runs_folder(view)
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file whole or not at all: an interrupt or a full disk leaves what was there before."""
+    temporary = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 # --- how much of the machine ---
 
 

@@ -41,9 +41,7 @@ def call(answer: Callable[..., Any], *arguments: Any) -> Any:
     result = answer(*arguments)
     for name, old, new in zip(inspect.signature(answer).parameters, before, arguments, strict=False):
         if not _equal(old, new):
-            raise Wrong(
-                f"It changes its argument {name!r}, which the training still needs. Work on a new list or tensor."
-            )
+            raise Wrong(f"It changes its argument {name!r}, which the course still needs. Work on a copy.")
     if result is None:
         raise Wrong("It returns None. Is a return missing?")
     return result

@@ -16,18 +16,6 @@ from course_utils.machine.doctor.texts import as_text, capability
 Version = tuple[int, int]
 
 
-# -- until wheels.py has these two itself
-def _driver_runs_wheel(driver_cuda: Version, wheel_cuda: Version) -> bool:
-    return bool(wheels.driver_runs(None, driver_cuda, wheel_cuda))
-
-
-def _has_kernels(card: Version, architectures: list[str]) -> bool:
-    return wheels.kernels_for(card, tuple(architectures), None) == "yes"
-
-
-# -- end
-
-
 def _compare(
     answer: Callable[..., Any],
     reference: Callable[..., bool],
@@ -67,7 +55,7 @@ def _in_words(case: tuple[Any, Any], words: str) -> str:
 
 
 @exercise(
-    reference=_driver_runs_wheel,
+    reference=wheels.driver_runs_wheel,
     points=1,
     hints=(
         "Sort the rows of the table by what changes: the number before the dot, or the one after it?",
@@ -105,7 +93,7 @@ def driver_runs_wheel(answer: Callable[[Version, Version], bool]) -> None:
         "It is the opposite: True and False are exchanged.": lambda driver, wheel: driver[0] < wheel[0],
     }
     cases = [(driver, wheel) for driver in numbers for wheel in numbers]
-    _compare(answer, _driver_runs_wheel, cases, mistakes, "A driver up to CUDA {} and a wheel with CUDA {}")
+    _compare(answer, wheels.driver_runs_wheel, cases, mistakes, "A driver up to CUDA {} and a wheel with CUDA {}")
 
 
 _CURRENT = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"]
@@ -122,7 +110,7 @@ def _same_major(card: Version, version: Version) -> bool:
 
 
 @exercise(
-    reference=_has_kernels,
+    reference=wheels.has_kernels,
     points=2,
     hints=(
         "One fitting entry is enough. Go through the list: turn each name into (major, minor) with capability(name).",
@@ -190,7 +178,7 @@ def has_kernels(answer: Callable[[Version, list[str]], bool]) -> None:
     single = ["sm_80", "sm_86", "compute_75", "compute_80", "compute_86"]
     lists = [[name] for name in single] + [["sm_60", "sm_80"], ["sm_80", "compute_90"], _CURRENT, _OLDER, []]
     cases = [(card, list(names)) for names in lists for card in cards]
-    _compare(answer, _has_kernels, cases, mistakes, "A card {} and a wheel with {}")
+    _compare(answer, wheels.has_kernels, cases, mistakes, "A card {} and a wheel with {}")
 
 
 def _right(card: Version, kind: str, version: Version) -> bool:

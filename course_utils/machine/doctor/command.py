@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..runtime import write_whole
 from . import collect, diagnose, parse
 from .findings import SEVERITIES, Finding, examples
 from .schema import FIELDS, VERSION
@@ -98,7 +99,7 @@ def _read(name: str) -> dict[str, Any]:
 
 def _write(name: str, evidence: dict[str, Any]) -> None:
     try:
-        Path(name).write_text(_json(evidence), encoding="utf-8")
+        write_whole(Path(name), _json(evidence))
     except OSError as error:
         raise OSError(f"cannot write {name}: {error.strerror}; choose another folder") from None
 

@@ -1,6 +1,7 @@
 """Which torch wheel fits which driver and card: small tables and pure functions."""
 
 import re
+from collections.abc import Sequence
 
 from .texts import Version, as_text, capability
 
@@ -25,34 +26,56 @@ def minimum_driver(cuda: Version) -> Version | None:
     return _MINIMUM_DRIVER_10.get(cuda[:2]) or MINIMUM_DRIVER.get(cuda[0])
 
 
+def driver_runs_wheel(driver_cuda: Version, wheel_cuda: Version) -> bool:
+    """Say whether a driver that supports up to `driver_cuda` runs a wheel that carries `wheel_cuda`.
+
+    From CUDA 11 on only the major version counts. Source: NVIDIA's CUDA Compatibility guide.
+    """
+    if wheel_cuda[0] >= 11:
+        return driver_cuda[0] >= wheel_cuda[0]
+    return driver_cuda >= wheel_cuda[:2]
+
+
 def driver_runs(driver: Version | None, driver_cuda: Version | None, cuda: Version | None) -> bool | None:
     """Say whether a driver runs a build for `cuda`; None where the evidence does not decide it."""
     if cuda is None:
         return None
     # The driver's own CUDA version comes first: driver numbers differ between Linux and Windows (WSL).
     if driver_cuda:
-        return driver_cuda[0] >= cuda[0] if cuda[0] >= 11 else driver_cuda >= cuda[:2]
+        return driver_runs_wheel(driver_cuda, cuda)
     needed = minimum_driver(cuda)
     return driver >= needed if driver and needed else None
 
 
-def kernels_for(card: Version, arch_list: tuple[str, ...] | None, cuda: Version | None) -> str | None:
-    """Say whether a build has kernels for a card: "yes", "card too old", "card too new", "no", None: unknown.
+def has_kernels(card: Version, architectures: Sequence[str]) -> bool:
+    """Say whether one of a wheel's architectures (sm_86, compute_90) runs on a card of this compute capability.
 
     A binary for sm_XY runs on the same major version from minor version Y up; code for compute_XY is compiled
     on first use for any newer card; names with a letter (sm_90a) run on exactly that card.
+    Source: CUDA C++ Programming Guide, binary and PTX compatibility.
     """
+    for name in architectures:
+        version = capability(name)
+        if version is None:
+            continue
+        if card == version:
+            return True
+        exact = re.search(r"\da$", name) is not None
+        if name.startswith("compute_") and card > version and not exact:
+            return True
+        if name.startswith("sm_") and card[0] == version[0] and card[1] > version[1] and not exact:
+            return True
+    return False
+
+
+def kernels_for(card: Version, arch_list: tuple[str, ...] | None, cuda: Version | None) -> str | None:
+    """Say whether a build has kernels for a card: "yes", "card too old", "card too new", "no", None: unknown."""
     if arch_list:
-        versions = [(name, found) for name in arch_list if (found := capability(name))]
-        for name, (major, minor) in versions:
-            exact = bool(re.search(r"\da$", name))
-            if card == (major, minor) or (not exact and name.startswith("compute_") and card >= (major, minor)):
-                return "yes"
-            if not exact and name.startswith("sm_") and card[0] == major and card[1] >= minor:
-                return "yes"
-        if not versions:
+        if has_kernels(card, arch_list):
+            return "yes"
+        known = [found for name in arch_list if (found := capability(name))]
+        if not known:
             return None
-        known = [found for _, found in versions]
         return "card too old" if card < min(known) else "card too new" if card > max(known) else "no"
     if cuda is None:
         return None
