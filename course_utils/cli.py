@@ -9,7 +9,6 @@ COMMANDS = {
     "doctor": ("course_utils.machine.doctor", "find out what is wrong with this machine, and what cures it"),
     "card": ("course_utils.machine.card", "print the environment card: versions, driver, hardware, seeds"),
     "update": ("course_utils.lessons.update", "bring new notebooks and keep your answers"),
-    "address": ("course_utils.lessons.address", "for instructors: set the public address that badges and Colab use"),
 }
 
 
@@ -45,3 +44,9 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as head, has seen enough
         sys.stderr.close()
         return 0
+    except ImportError as error:
+        print(f"course {name}: {error}. In the course's folder run: python bootstrap.py install", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"course {name}: {error}. Check that the folder exists and can be written to", file=sys.stderr)
+        return 1

@@ -15,7 +15,15 @@ def test_help_names_every_command(capsys):
 def test_no_or_an_unknown_command_is_bad_input(capsys):
     assert cli.main([]) == 2
     assert cli.main(["doktor"]) == 2
-    assert "no command 'doktor'; choose one of: doctor, card, update, address" in capsys.readouterr().err
+    assert "no command 'doktor'; choose one of: doctor, card, update" in capsys.readouterr().err
+
+
+def test_a_missing_package_or_folder_is_one_line_with_the_cure(capsys, monkeypatch):
+    for error, cure in ((ImportError("No module named 'x'"), "bootstrap.py install"), (OSError("gone"), "Check that")):
+        monkeypatch.setattr(cli.importlib, "import_module", lambda name, error=error: (_ for _ in ()).throw(error))
+        assert cli.main(["card"]) == 1
+        text = capsys.readouterr().err
+        assert cure in text and text.count("\n") == 1
 
 
 def test_the_module_runs_and_its_exit_code_comes_through():

@@ -20,6 +20,7 @@ class PolicyNet(nn.Module):
         )
 
     def forward(self, observations: Tensor) -> Tensor:
+        """Return logits (batch, action_count) for observations (batch, observation_size)."""
         return self.layers(observations)
 
 
@@ -35,6 +36,7 @@ class ValueNet(nn.Module):
         )
 
     def forward(self, observations: Tensor) -> Tensor:
+        """Return values (batch,) for observations (batch, observation_size)."""
         return self.layers(observations).squeeze(-1)
 
 
@@ -57,7 +59,7 @@ class MemoryPolicy(nn.Module):
     def forward(
         self, observations: Tensor, recent_return: float, memory: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        """Return logits (batch, action_count) and the memory to pass to the next step (unchanged if unused)."""
+        """Return logits (batch, action_count) for (batch, observation_size), and the memory for the next step."""
         if recent_return > self.threshold:
             memory = self.memory_cell(observations, memory)
             return self.memory_head(memory), memory

@@ -82,9 +82,13 @@ class TrainedAgent:
     episode_returns: list[float] = field(default_factory=list)
     """undiscounted return of every training episode, in order"""
     steps: int = 0
+    """environment steps used"""
     seconds: float = 0.0
+    """wall-clock time of the training"""
     solved: bool = False
+    """the last 100 training episodes reached the config's mean return"""
     interrupted: bool = False
+    """stopped by the user"""
 
     def first_and_last(self, window: int = 50) -> tuple[float, float]:
         """Return the mean return of the first and of the last `window` training episodes: did it learn?"""

@@ -21,6 +21,7 @@ class Episode:
     """One episode: for every step what was seen, done and earned; then how it ended."""
 
     observations: list[np.ndarray] = field(default_factory=list)
+    """what was seen before each action, (observation_size,) float32 each"""
     actions: list[int] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
     last_observation: np.ndarray | None = None

@@ -22,8 +22,11 @@ def save_policy(policy: PolicyNet, path: str | Path, facts: Mapping[str, object]
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    torch.save({name: tensor.detach().cpu() for name, tensor in policy.state_dict().items()}, partial)
-    os.replace(partial, path)
+    try:
+        torch.save({name: tensor.detach().cpu() for name, tensor in policy.state_dict().items()}, partial)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
     if facts is not None:
         runtime.write_whole(path.with_suffix(".json"), json.dumps(dict(facts), indent=2) + "\n")
     return path
@@ -40,7 +43,7 @@ def load_policy(path: str | Path = TRAINED_CARTPOLE) -> PolicyNet:
         hidden_size, observation_size = weights["layers.0.weight"].shape
         policy = PolicyNet(observation_size, len(weights["layers.2.bias"]), hidden_size)
         policy.load_state_dict(weights)
-    except FileNotFoundError:
+    except OSError:
         raise
     except Exception as error:
         raise ValueError(f"{path} does not hold the weights of a PolicyNet: save it again with save_policy") from error

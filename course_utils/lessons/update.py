@@ -82,13 +82,13 @@ def _git(root: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def _load(text: str, name: str) -> Notebook:
+def _load(source: str | Path, name: str) -> Notebook:
     try:
-        notebook = json.loads(text)
+        notebook = json.loads(source.read_text(encoding="utf-8") if isinstance(source, Path) else source)
         if not isinstance(notebook["cells"], list):
             raise TypeError
         return notebook
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         raise UpdateError(f"{name} is not a readable notebook. Move it away, then run course update again.") from None
 
 
@@ -111,10 +111,10 @@ def update_from_folder(root: Path, source: Path, home: Path) -> list[str]:
     merged = {}
     for path in releases:
         target = root / "notebooks" / path.name
-        release = _load(path.read_text(encoding="utf-8"), str(path))
-        mine = _load(target.read_text(encoding="utf-8"), target.name) if target.exists() else release
+        release = _load(path, str(path))
+        mine = _load(target, target.name) if target.exists() else release
         merged[target] = merge(mine, release)
-    return _put(merged, home)
+    return _put(merged, _back_up([path for path in merged if path.exists()], home))
 
 
 def update_from_git(root: Path, home: Path) -> list[str]:
@@ -133,7 +133,7 @@ def update_from_git(root: Path, home: Path) -> list[str]:
         path = root / name
         if not path.exists():
             continue
-        mine = _load(path.read_text(encoding="utf-8"), name)
+        mine = _load(path, name)
         base = _load(_git(root, "show", f"{old}:{name}"), name) if name in before else None
         mine_paths.append(path)
         merged[path] = merge(mine, release, base)
@@ -143,17 +143,18 @@ def update_from_git(root: Path, home: Path) -> list[str]:
         if tracked:
             _git(root, "checkout", "--quiet", "HEAD", "--", *tracked)
         _git(root, "merge", "--ff-only", "--quiet", new)
-    except UpdateError as error:
+        lines = _put(merged, folder)
+    except BaseException as error:  # an interrupt too must not leave notebooks without their answers
         for path in mine_paths:
             shutil.copy2(folder / path.name, path)
-        raise UpdateError(
-            f"{error} Nothing was changed. Files you changed outside notebooks/: git stash, then again."
-        ) from None
-    return [f"The course moved from {old[:7]} to {new[:7]}.", *_put(merged, home, folder)]
+        if isinstance(error, UpdateError):
+            cure = "Nothing was changed. Files you changed outside notebooks/: git stash, then again."
+            raise UpdateError(f"{error} {cure}") from None
+        raise
+    return [f"The course moved from {old[:7]} to {new[:7]}.", *lines]
 
 
-def _put(merged: dict[Path, Notebook], home: Path, folder: Path | None = None) -> list[str]:
-    folder = folder or _back_up([path for path in merged if path.exists()], home)
+def _put(merged: dict[Path, Notebook], folder: Path) -> list[str]:
     for path, notebook in merged.items():
         runtime.write_whole(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
     return [f"{len(merged)} notebooks hold your answers.", f"What they were before is in {folder}."]
@@ -168,7 +169,7 @@ def main(arguments: list[str]) -> int:
     try:
         home = runtime.course_home()
         lines = update_from_folder(root, options.source, home) if options.source else update_from_git(root, home)
-    except UpdateError as error:
+    except (UpdateError, OSError) as error:
         print(f"course update: {error}", file=sys.stderr)
         return 1
     print("\n".join(lines))

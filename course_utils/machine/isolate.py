@@ -16,6 +16,7 @@ import faulthandler
 import math
 import multiprocessing
 import multiprocessing.connection
+import multiprocessing.forkserver
 import os
 import pickle
 import re
@@ -74,6 +75,11 @@ class Outcome:
 def prepare(modules: Sequence[str]) -> None:
     """Name the modules that the server process imports once, before the first `run` starts it."""
     multiprocessing.get_context("forkserver").set_forkserver_preload(list(modules))
+
+
+def start_server() -> None:
+    """Start the server process now, in the background, so that the first `run` need not wait for its imports."""
+    multiprocessing.forkserver.ensure_running()
 
 
 def run(function: Callable[..., Any], *arguments: Any, limits: Limits | None = None) -> Outcome:

@@ -182,6 +182,10 @@ def tensorboard_folder(view: View | None = None) -> Path:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a text file whole or not at all: an interrupt or a full disk leaves what was there before."""
+    path = path.resolve()
+    if path.exists() and not path.is_file():  # a pipe or a device such as /dev/stdout is written to, not replaced
+        path.write_text(text, encoding="utf-8")
+        return
     temporary = path.with_name(f".{path.name}-{os.getpid()}")
     try:
         temporary.write_text(text, encoding="utf-8")

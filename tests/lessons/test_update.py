@@ -97,9 +97,25 @@ def test_a_change_that_blocks_the_update_leaves_everything_as_it_was(checkout, t
     assert (checkout / "code.py").read_text() == "edited by the student"
 
 
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_full_disk_or_an_interrupt_at_the_end_keeps_the_answers(checkout, tmp_path, monkeypatch, error):
+    def fail(path, text):
+        path.write_text("half")
+        raise error
+
+    monkeypatch.setattr(update.runtime, "write_whole", fail)
+    with pytest.raises(type(error)):
+        update.update_from_git(checkout, tmp_path / "home")
+    assert json.loads((checkout / "notebooks" / "05_x.ipynb").read_text()) == mine()
+
+
 def test_a_broken_notebook_stops_before_anything_changes(checkout, tmp_path):
     path = checkout / "notebooks" / "05_x.ipynb"
     path.write_text("<<<<<<< HEAD")
+    latin = path.with_name("latin.ipynb")
+    latin.write_bytes("é".encode("latin-1"))
+    with pytest.raises(update.UpdateError, match="not a readable notebook"):
+        update._load(latin, "latin.ipynb")
     with pytest.raises(update.UpdateError, match="not a readable notebook"):
         update.update_from_git(checkout, tmp_path / "home")
     assert path.read_text() == "<<<<<<< HEAD" and (checkout / "code.py").read_text() == "old"

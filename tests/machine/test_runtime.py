@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -344,3 +345,16 @@ def test_the_real_machine():
     assert runtime.usable_cpus() >= 1
     limit = runtime.memory_limit()
     assert limit is None or limit > 100 << 20
+
+
+def test_a_file_is_replaced_whole_through_a_link_and_a_pipe_is_written_to(tmp_path):
+    target, link, pipe = tmp_path / "target", tmp_path / "link", tmp_path / "pipe"
+    target.write_text("old")
+    link.symlink_to(target)
+    runtime.write_whole(link, "new")
+    assert target.read_text() == "new" and link.is_symlink()
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    runtime.write_whole(pipe, "through")
+    assert os.read(reader, 20) == b"through" and pipe.is_fifo()
+    os.close(reader)

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from course_utils.lessons import address
+from docs import set_address as address
 
 URL = "https://github.com/someone/some-course"
 

@@ -1,4 +1,6 @@
-"""`course address`: the course's public address, one setting that badges and the notebooks' first cell read.
+"""Set the course's public address: one setting that badges and the notebooks' first cell read.
+
+    python docs/set_address.py https://github.com/OWNER/NAME    # or `none` to take it out again
 
 The setting is `Repository` under `[project.urls]` in pyproject.toml. While it is unset there are no badges, and the
 first cell tells how to install the course by hand.
@@ -13,7 +15,7 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 SETTING = re.compile(r'\n\[project\.urls\]\nRepository = "(.*)"\n')
 FIRST_CELL = re.compile(r'^REPOSITORY = ".*?"', re.MULTILINE)
 BADGES = re.compile(r"<!-- badges -->.*?<!-- /badges -->\n+", re.DOTALL)
@@ -71,13 +73,17 @@ def set_address(root: Path, address: str) -> list[Path]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run `course address`; returns 0 when done, 2 for an address that is not understood."""
-    parser = argparse.ArgumentParser(prog="course address", description="Set the course's public address everywhere.")
+    """Return 0 when done, 2 for an address that is not understood."""
+    parser = argparse.ArgumentParser(description="Set the course's public address everywhere.")
     parser.add_argument("address", help="https://github.com/OWNER/NAME, or 'none' to take it out again")
     address = parser.parse_args(arguments).address.removesuffix("/").removesuffix(".git")
     if address != "none" and not GITHUB.fullmatch(address):
-        print(f"course address: {address} is not of the form https://github.com/OWNER/NAME", file=sys.stderr)
+        print(f"set_address: {address} is not of the form https://github.com/OWNER/NAME", file=sys.stderr)
         return 2
     changed = set_address(ROOT, "" if address == "none" else address)
     print("\n".join(f"changed {path.relative_to(ROOT)}" for path in changed) or "nothing to change")
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

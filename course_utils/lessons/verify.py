@@ -1,9 +1,8 @@
-"""The end of every notebook's first cell: verify the installation, say where we are, get the judge ready."""
+"""Verify the installation and say where we are: what `lessons.start` does at the end of every notebook's first cell."""
 
 from __future__ import annotations
 
 import importlib.metadata
-import multiprocessing.forkserver
 import os
 import platform
 
@@ -30,7 +29,7 @@ STYLE = {
 CHINESE_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Micro Hei", "Microsoft YaHei", "PingFang SC")
 
 
-def start() -> None:
+def verify_and_greet() -> None:
     """Verify what the course needs and print three lines: versions, machine, scale.
 
     Raises RuntimeError, with the command that cures it, where a package is missing or too old.
@@ -40,7 +39,6 @@ def start() -> None:
     plt.rcParams.update(STYLE)
     plt.rcParams["font.family"] = ["DejaVu Sans", *(name for name in CHINESE_FONTS if name in installed)]
     display.prepare_rendering()  # before any notebook imports pygame or mujoco
-    multiprocessing.forkserver.ensure_running()  # the judge's server imports torch while the student reads
     device = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "no GPU: everything runs on the CPU"
     cpus = runtime.usable_cpus()
     scale = runtime.scale()
