@@ -1,4 +1,4 @@
-# Each target is one line that calls bootstrap.py or the tool itself. Some images have only `python`.
+# The targets only call bootstrap.py or the tool itself. Some images have only `python`.
 PYTHON ?= $(shell command -v python3 || command -v python)
 ARGS ?=
 
@@ -8,4 +8,5 @@ lab:  ## set up and open JupyterLab; options: make lab ARGS="--no-browser --port
 test:  ## set up and run what CI runs; options go to pytest: make test ARGS="tests/platform"
 	@$(PYTHON) bootstrap.py test $(ARGS)
 lint:  ## put the code into the course's format and name what is left to do
+	@test -x .venv/bin/ruff || { echo "Stopped: ruff is not installed yet. Run: make test" >&2; exit 1; }
 	@.venv/bin/ruff check --fix && .venv/bin/ruff format

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
+from playwright import sync_api as playwright
 
 ROOT = Path(__file__).parents[2]
 ARTIFACTS = ROOT / "build" / "artifacts"

@@ -135,7 +135,12 @@ def link_findings(markdown: str, folder: Path) -> list[str]:
 
 
 def unused(names: list[str], text: str) -> list[str]:
-    """Return the packages that `text`, the rest of the repository, never names by package, module or command."""
-    spelled = {"import-linter": "lint-imports", "pyyaml": "yaml", "pytest-timeout": "timeout", "pip": "-m pip"}
-    candidates = {name: {name, name.replace("-", "_"), spelled.get(name, name)} for name in names}
-    return [name for name, words in candidates.items() if not any(word in text for word in words)]
+    """Return the packages that `text`, the rest of the repository, never names by module, command or setting."""
+    spelled = {
+        "import-linter": "lint-imports",
+        "pyyaml": "import yaml",
+        "pytest-timeout": "\ntimeout = ",
+        "nbval": "--nbval",
+        "pip": '"-m", "pip"',
+    }
+    return [name for name in names if spelled.get(name, name.replace("-", "_")) not in text]

@@ -142,6 +142,7 @@ def test_pip_gets_autodl_s_proxy(checkout, monkeypatch):
     assert (checkout.folder / "proxy").read_text() == "http://10.0.0.1:1\n"
 
 
+@pytest.mark.pins
 def test_the_tested_torch_survives_the_weekly_run(checkout):
     assert bootstrap.tested_torch().startswith("torch==")
     path = checkout.folder / "requirements-cpu.txt"
