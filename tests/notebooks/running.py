@@ -102,6 +102,7 @@ def execute(notebook: nbformat.NotebookNode, cap_megabytes: float = 2_000) -> Ru
         try:
             for index, cell in enumerate(notebook.cells):
                 client.execute_cell(cell, index)
+            seconds = time.perf_counter() - started
         finally:
             watch.stop()
-    return Run(notebook, time.perf_counter() - started, watch.peak)
+    return Run(notebook, seconds, watch.peak)

@@ -72,6 +72,14 @@ def test_size_ids_and_format(path):
     assert all(not cell.get("outputs") for cell in notebook.cells)
 
 
+def test_time_and_memory_are_the_measured_ones(path):
+    measured = json.loads((running.ROOT / "benchmarks" / "results" / "notebooks.json").read_text())["notebooks"]
+    seconds, megabytes = measured[path.stem]["seconds"], measured[path.stem]["peak_megabytes"]
+    assert f"all cells {seconds} s, memory {megabytes} MB" in read(path).cells[0].source
+    row = next(line for line in (running.ROOT / "README.md").read_text().splitlines() if path.name in line)
+    assert row.endswith(f"| {seconds} s | {megabytes} MB |")
+
+
 def test_links_between_notebooks_lead_somewhere(path):
     for cell in read(path).cells:
         for target in re.findall(r"\]\(([\w./-]+\.ipynb)", cell.source):
