@@ -177,6 +177,12 @@ def test_without_baseline_there_are_no_values():
     assert seen == [None] and agent.value_net is None
 
 
+@pytest.mark.parametrize(("learning_rate", "learned"), [(0.0, False), (ReinforceConfig.learning_rate, True)])
+def test_the_lesson_s_assertion_tells_learning_from_standing_still(learning_rate, learned):
+    config = ReinforceConfig(total_steps=SMOKE_STEPS, learning_rate=learning_rate)
+    assert train(config).learned is learned
+
+
 def test_an_interrupt_keeps_the_agent_and_the_rows_so_far():
     calls = 0
 
