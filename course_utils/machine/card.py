@@ -40,6 +40,7 @@ PACKAGES = (
     "cloudpickle",
     "imageio-ffmpeg",
     "pillow",
+    "packaging",
 )
 COMMAND_SECONDS = 10.0
 # A first import from a slow network disk takes tens of seconds.

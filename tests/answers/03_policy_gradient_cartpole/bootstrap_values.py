@@ -88,12 +88,12 @@ def bootstrap_values(last_values, terminated, truncated):
 def bootstrap_values(last_values, terminated, truncated):
     return (~terminated & truncated).float()
 
-# %% wrong: in place -> It changes its argument 'last_values', which the training still needs
+# %% wrong: in place -> It changes its argument 'last_values', which the course still needs
 def bootstrap_values(last_values, terminated, truncated):
     last_values[terminated] = 0.0
     return last_values
 
-# %% wrong: detach then in place (shares memory) -> It changes its argument 'last_values', which the training still needs
+# %% wrong: detach then in place (shares memory) -> It changes its argument 'last_values', which the course still needs
 def bootstrap_values(last_values, terminated, truncated):
     values = last_values.detach()
     values[terminated] = 0

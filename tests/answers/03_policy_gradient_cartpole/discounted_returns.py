@@ -207,7 +207,7 @@ def discounted_returns(rewards, gamma, bootstrap_value=0.0):
         out.insert(0, r + gamma * out[0])
     return torch.tensor(out, dtype=torch.float32)
 
-# %% wrong: overwrites rewards in place -> It changes its argument 'rewards', which the training still needs
+# %% wrong: overwrites rewards in place -> It changes its argument 'rewards', which the course still needs
 def discounted_returns(rewards, gamma, bootstrap_value=0.0):
     rewards[-1] += gamma * bootstrap_value
     for t in range(len(rewards) - 2, -1, -1):

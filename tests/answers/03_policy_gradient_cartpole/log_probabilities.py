@@ -124,7 +124,7 @@ def log_probabilities(logits, actions):
     z = logits[:, 1] - logits[:, 0]
     return torch.where(actions == 1, F.logsigmoid(z), F.logsigmoid(-z))
 
-# %% wrong: shifts logits in place -> It changes its argument 'logits', which the training still needs
+# %% wrong: shifts logits in place -> It changes its argument 'logits', which the course still needs
 def log_probabilities(logits, actions):
     with torch.no_grad():
         logits -= logits.max(dim=1, keepdim=True).values
