@@ -90,11 +90,11 @@ class TrainedAgent:
     interrupted: bool = False
     """stopped by the user"""
 
-    def first_and_last(self, window: int = 50) -> tuple[float, float]:
-        """Return the mean return of the first and of the last `window` training episodes: did it learn?"""
+    def first_and_last(self) -> tuple[float, float]:
+        """Return the mean return of the first and of the last 50 training episodes: did it learn?"""
         if not self.episode_returns:
             raise ValueError("no episode was finished: train for longer before comparing")
-        return float(np.mean(self.episode_returns[:window])), float(np.mean(self.episode_returns[-window:]))
+        return float(np.mean(self.episode_returns[:50])), float(np.mean(self.episode_returns[-50:]))
 
     @property
     def learned(self) -> bool:

@@ -16,12 +16,12 @@ from course_utils.agents.reinforce import TrainedAgent
 RESULTS = Path(course_utils.__file__).parents[1] / "benchmarks" / "results"
 
 
-def learning_curves(agents: Mapping[str, TrainedAgent], window: int = 20) -> None:
-    """Draw every episode's return as a dot and the mean of the last `window` as a line, per labelled agent."""
+def learning_curves(agents: Mapping[str, TrainedAgent]) -> None:
+    """Draw every episode's return as a dot and the mean of the last 20 as a line, per labelled agent."""
     for label, agent in agents.items():
         returns = np.array(agent.episode_returns)
-        means = [returns[max(0, end - window) : end].mean() for end in range(1, len(returns) + 1)]
-        (line,) = plt.plot(means, label=f"{label}, mean of {window}")
+        means = [returns[max(0, end - 20) : end].mean() for end in range(1, len(returns) + 1)]
+        (line,) = plt.plot(means, label=f"{label}, mean of 20")
         plt.plot(returns, ".", color=line.get_color(), alpha=0.25, markersize=3)
     plt.xlabel("episode")
     plt.ylabel("return of an episode (steps)")
