@@ -1,7 +1,15 @@
 """Networks: what turns an observation into a decision or into an estimate."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 from torch import Tensor, nn
+
+Convolution = tuple[int, int, int]
+"""channels, kernel size, stride"""
+NATURE: tuple[Convolution, ...] = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
+"""the network of Mnih et al., Nature 2015, made for 84 x 84 pixels; followed by 512 units"""
 
 
 class PolicyNet(nn.Module):
@@ -64,6 +72,68 @@ class MemoryPolicy(nn.Module):
             memory = self.memory_cell(observations, memory)
             return self.memory_head(memory), memory
         return self.plain(observations), memory
+
+
+class ActorCritic(nn.Module):
+    """Logits and a value from one body. Images (envs, stack, height, width) uint8 go through convolutions, vectors
+    (envs, size) float32 through a hidden layer; `convolutions` is empty for vectors.
+
+    `prepare` turns what an environment gives into what `forward` takes, and is apart from it so that a rollout is
+    converted once and not once per minibatch. Orthogonal initialisation; the policy's last layer starts near 0, so that
+    the first actions are all about as likely. Source: Huang et al., The 37 Implementation Details of PPO, 2022.
+    """
+
+    def __init__(
+        self,
+        observation_shape: Sequence[int],
+        action_count: int,
+        convolutions: Sequence[Convolution] = (),
+        hidden_size: int = 64,
+        pixel_mean: float = 0.0,
+        pixel_scale: float = 255.0,
+    ) -> None:
+        super().__init__()
+        self.observation_shape = tuple(observation_shape)
+        self.pixel_mean, self.pixel_scale = pixel_mean, pixel_scale
+        if bool(convolutions) != (len(self.observation_shape) == 3):
+            raise ValueError(f"convolutions are for images: observations {self.observation_shape}, got {convolutions}")
+        activation = nn.ReLU if convolutions else nn.Tanh
+        layers: list[nn.Module] = []
+        channels = self.observation_shape[0]
+        for width, kernel, stride in convolutions:
+            layers += [nn.Conv2d(channels, width, kernel, stride), activation()]
+            channels = width
+        self.body = nn.Sequential(*layers, nn.Flatten())
+        size = self.body(torch.zeros(1, *self.observation_shape)).shape[1]
+        self.hidden = nn.Sequential(nn.Linear(size, hidden_size), activation())
+        self.policy = nn.Linear(hidden_size, action_count)
+        self.value = nn.Linear(hidden_size, 1)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d | nn.Linear):
+                gain = {self.policy: 0.01, self.value: 1.0}.get(module, 2**0.5)
+                nn.init.orthogonal_(module.weight, gain)
+                nn.init.zeros_(module.bias)
+
+    def prepare(self, observations: np.ndarray | Tensor) -> Tensor:
+        """Return observations (batch, *shape) as float32 on the network's device; images become channels_last.
+
+        Bytes travel, floats do not: images are moved to the device as uint8 and converted there.
+        """
+        if tuple(observations.shape[1:]) != self.observation_shape:
+            raise ValueError(
+                f"the network expects observations (batch, {', '.join(map(str, self.observation_shape))}), got "
+                f"{tuple(observations.shape)}: images are (stack, height, width), channels first"
+            )
+        inputs = torch.as_tensor(observations).to(self.value.weight.device, non_blocking=True)
+        if inputs.dim() != 4:
+            return inputs.float()
+        inputs = inputs.to(torch.float32, memory_format=torch.channels_last)
+        return inputs.sub_(self.pixel_mean).div_(self.pixel_scale)
+
+    def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits (batch, action_count) and values (batch,) for prepared observations (batch, *shape)."""
+        features = self.hidden(self.body(inputs))
+        return self.policy(features), self.value(features).squeeze(-1)
 
 
 def log_probabilities(logits: Tensor, actions: Tensor) -> Tensor:

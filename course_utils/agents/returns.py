@@ -33,3 +33,34 @@ def bootstrap_values(last_values: Tensor, terminated: Tensor, truncated: Tensor)
     episode terminated. Source: Pardo et al., Time Limits in Reinforcement Learning, 2018, section 3.
     """
     return torch.where(truncated & ~terminated, last_values, torch.zeros_like(last_values))
+
+
+def gae(
+    rewards: Tensor,
+    values: Tensor,
+    next_values: Tensor,
+    terminated: Tensor,
+    truncated: Tensor,
+    gamma: float,
+    gae_lambda: float,
+) -> Tensor:
+    """Return generalised advantage estimates (steps, envs) float32 for a rollout of several environments.
+
+    All tensors are (steps, envs). `values[t]` is V of what was seen before step t, `next_values[t]` V of what was seen
+    after it: of the episode's own last observation where it ended, never of the first one of the next episode.
+
+        delta_t = r_t + gamma * next_values_t * (not terminated_t) - values_t
+        A_t = delta_t + gamma * lambda * (not terminated_t and not truncated_t) * A_{t+1}
+
+    Two masks, because they answer two questions. Nothing is worth anything after a termination, so it alone zeroes the
+    bootstrap; but advantages must not flow back out of the next episode, however this one ended.
+    Source: Schulman et al., High-Dimensional Continuous Control Using Generalized Advantage Estimation, 2016, eq. 16.
+    """
+    going_on = (~(terminated | truncated)).float()
+    deltas = rewards + gamma * next_values * (~terminated).float() - values
+    advantages = torch.empty_like(deltas)
+    following = torch.zeros_like(deltas[0])
+    for step in reversed(range(len(deltas))):
+        following = deltas[step] + gamma * gae_lambda * going_on[step] * following
+        advantages[step] = following
+    return advantages

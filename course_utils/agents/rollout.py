@@ -1,5 +1,6 @@
-"""Rollout: play episodes with a policy, to learn from them or to judge the policy."""
+"""Rollout: play with a policy, to learn from it or to judge it: whole episodes, or a fixed number of steps."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -8,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from course_utils.agents.envs import CARTPOLE, make_envs
+from course_utils.agents.envs import CARTPOLE, VectorGame, make_envs
 from course_utils.agents.finite import check_finite
+from course_utils.agents.networks import ActorCritic, log_probabilities
 from course_utils.agents.seeding import reproducible
 
 Policy = Callable[[Tensor], Tensor]
@@ -129,3 +131,79 @@ def actor(policy: Policy, *, deterministic: bool, seed: int = 0) -> Callable[[np
         return int(torch.multinomial(logits.softmax(dim=-1), 1, generator=generator))
 
     return act
+
+
+@dataclass
+class Rollout:
+    """The same number of steps from every environment: (steps, envs) tensors on the CPU."""
+
+    observations: Tensor
+    """(steps, envs, *shape), as the environment gives them (uint8 for images)"""
+    actions: Tensor
+    log_probabilities: Tensor
+    """of the actions, by the policy that took them"""
+    values: Tensor
+    """V of what was seen before each step"""
+    next_values: Tensor
+    """V of what was seen after it: of the episode's last observation where it ended"""
+    rewards: Tensor
+    """float32, not clipped"""
+    terminated: Tensor
+    truncated: Tensor
+    scores: list[float] = field(default_factory=list)
+    """undiscounted returns of the episodes that ended, in order"""
+    lengths: list[int] = field(default_factory=list)
+    env_seconds: float = 0.0
+    """time spent waiting for the environments"""
+    infer_seconds: float = 0.0
+    """time spent choosing actions"""
+
+
+@torch.no_grad()
+def collect(
+    envs: VectorGame, network: ActorCritic, observations: np.ndarray, steps: int, generator: torch.Generator
+) -> tuple[Rollout, np.ndarray]:
+    """Play `steps` steps in every environment; return them and the observations (envs, *shape) to go on from.
+
+    Actions are sampled with `generator` (a CPU one), so equal seeds give equal rollouts. Raises ValueError where a
+    reward or a logit is not finite.
+    """
+    shape = (steps, envs.num_envs)
+    kind = torch.from_numpy(observations[:0]).dtype
+    on_gpu = network.value.weight.is_cuda
+    seen = torch.empty((*shape, *envs.observation_shape), dtype=kind, pin_memory=on_gpu)
+    actions = torch.empty(shape, dtype=torch.int64)
+    log_probs, rewards, values, next_values = (torch.empty(shape) for _ in range(4))
+    terminated, truncated = (torch.empty(shape, dtype=torch.bool) for _ in range(2))
+    rollout = Rollout(seen, actions, log_probs, values, next_values, rewards, terminated, truncated)
+    for step in range(steps):
+        started = time.perf_counter()
+        seen[step] = torch.from_numpy(observations)
+        logits, predicted = network(network.prepare(seen[step]))
+        logits = logits.float().cpu()
+        actions[step] = _sample(logits, generator)
+        log_probs[step] = log_probabilities(logits, actions[step])
+        values[step] = predicted
+        decided = time.perf_counter()
+        result = envs.step(actions[step].numpy())
+        rollout.env_seconds += time.perf_counter() - decided
+        rollout.infer_seconds += decided - started
+        observations = result.observations
+        rewards[step] = torch.from_numpy(result.rewards)
+        terminated[step], truncated[step] = torch.from_numpy(result.terminated), torch.from_numpy(result.truncated)
+        rollout.scores += result.scores
+        rollout.lengths += result.lengths
+        if result.ended.any():
+            last = network(network.prepare(result.final_observations))[1]
+            next_values[step, torch.from_numpy(result.ended)] = last.float().cpu()
+    following = torch.cat((values[1:], network(network.prepare(observations))[1].float().cpu().unsqueeze(0)))
+    going_on = ~(terminated | truncated)
+    next_values[going_on] = following[going_on]
+    check_finite(rewards=rewards)
+    return rollout, observations
+
+
+def _sample(logits: Tensor, generator: torch.Generator) -> Tensor:
+    """Return one action per row of logits (batch, action_count), drawn with a generator of the caller's."""
+    check_finite(logits=logits)
+    return torch.multinomial(logits.softmax(dim=-1), 1, generator=generator).squeeze(-1)

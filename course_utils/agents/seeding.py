@@ -23,21 +23,21 @@ def seed_everything(seed: int, env: gymnasium.Env | None = None) -> None:
 
 
 @contextmanager
-def reproducible(seed: int) -> Iterator[None]:
+def reproducible(seed: int, threads: int = 1) -> Iterator[None]:
     """Run a block under `seed`, on one CPU thread, and put the caller's generators and threads back afterwards.
 
     One thread, because sums split over threads round differently, so results would depend on the number of
     cores; for networks this small it is also the fastest.
     """
-    python_state, numpy_state, threads = random.getstate(), np.random.get_state(), torch.get_num_threads()
+    python_state, numpy_state, threads_before = random.getstate(), np.random.get_state(), torch.get_num_threads()
     with torch.random.fork_rng(devices=[]):  # the CPU generator only: nothing here needs to wake a GPU
         try:
-            torch.set_num_threads(1)
+            torch.set_num_threads(threads)
             random.seed(seed)
             np.random.seed(seed % 2**32)
             torch.default_generator.manual_seed(seed)
             yield
         finally:
-            torch.set_num_threads(threads)
+            torch.set_num_threads(threads_before)
             random.setstate(python_state)
             np.random.set_state(numpy_state)
