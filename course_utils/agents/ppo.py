@@ -203,6 +203,8 @@ class PPOAgent:
     """the last 20 episodes reached the config's mean score"""
     interrupted: bool = False
     """stopped by the user"""
+    seen: Tensor | None = None
+    """what environment 0 showed during the last rollout: (steps, *observation shape)"""
 
     @property
     def network(self) -> ActorCritic:
@@ -259,6 +261,7 @@ def train(
             while agent.steps < config.total_steps and not agent.solved:
                 rollout = next(playing)
                 agent.scores += rollout.scores
+                agent.seen = rollout.observations[:, 0].clone()
                 lengths += rollout.lengths
                 before_update = time.perf_counter()
                 metrics = learner.update(rollout)

@@ -11,8 +11,11 @@ import gymnasium
 import numpy as np
 import torch
 from gymnasium import spaces
+from torch import Tensor
 
-from course_utils.agents.reinforce import ReinforceConfig, TrainedAgent, train
+from course_utils.agents import ppo, reinforce
+from course_utils.agents.ppo_config import PPOConfig
+from course_utils.agents.reinforce import ReinforceConfig
 
 ONE_STEP = "course/OneStep-v0"
 DELAYED_REWARD = "course/DelayedReward-v0"
@@ -93,6 +96,10 @@ for _name, _class, _limit in (
     gymnasium.register(_name, entry_point=_class, max_episode_steps=_limit)
 
 
+Learned = tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
+"""What a probe looks at: logits (batch, 2) and values (batch,), both functions of observations (batch, 1)."""
+
+
 @dataclass(frozen=True)
 class Probe:
     """One question to a learner, with the number that a right learner gives."""
@@ -101,7 +108,7 @@ class Probe:
     question: str
     gamma: float
     expected: float
-    measure: Callable[[TrainedAgent], float]
+    measure: Callable[[Learned], float]
     steps: int = 160
 
 
@@ -124,30 +131,53 @@ class ProbeResult:
 
 
 @torch.no_grad()
-def _value_at(agent: TrainedAgent, observation: float) -> float:
-    return float(agent.value_net(torch.tensor([[observation]])))
+def _first_value(learned: Learned) -> float:
+    return float(learned[1](torch.zeros(1, 1)))
 
 
 @torch.no_grad()
-def _probability_of_right_action(agent: TrainedAgent) -> float:
-    probabilities = agent.policy(torch.tensor([[-1.0], [1.0]])).softmax(dim=-1)
-    return float(probabilities.diagonal().mean())
+def _probability_of_right_action(learned: Learned) -> float:
+    return float(learned[0](torch.tensor([[-1.0], [1.0]])).softmax(dim=-1).diagonal().mean())
 
 
 PROBES = (
-    Probe(ONE_STEP, "Is a reward turned into a value?", 0.5, 1.0, lambda agent: _value_at(agent, 0.0)),
-    Probe(DELAYED_REWARD, "Is a later reward discounted?", 0.5, 0.5, lambda agent: _value_at(agent, 0.0)),
+    Probe(ONE_STEP, "Is a reward turned into a value?", 0.5, 1.0, _first_value),
+    Probe(DELAYED_REWARD, "Is a later reward discounted?", 0.5, 0.5, _first_value),
     Probe(ACTION_MATTERS, "Does the better action become more likely?", 0.5, 1.0, _probability_of_right_action),
-    Probe(ENDLESS, "Is a time limit told apart from an end?", 0.9, 10.0, lambda agent: _value_at(agent, 0.0), 1_600),
+    Probe(ENDLESS, "Is a time limit told apart from an end?", 0.9, 10.0, _first_value, 1_600),
 )
 
 
-def run_probe(probe: Probe, **functions: Callable) -> ProbeResult:
-    """Train on one probe with the given functions (those that `train` accepts) and return what came out."""
+def with_reinforce(probe: Probe, **functions: Callable) -> Learned:
+    """Train on a probe with REINFORCE and the given functions (those that `reinforce.train` accepts)."""
     config = ReinforceConfig(environment=probe.environment, gamma=probe.gamma, total_steps=probe.steps)
-    return ProbeResult(probe, probe.measure(train(config, **functions)))
+    agent = reinforce.train(config, **functions)
+    return agent.policy, agent.value_net
 
 
-def run_probes(**functions: Callable) -> list[ProbeResult]:
+def with_ppo(probe: Probe, **functions: Callable) -> Learned:
+    """Train on a probe with PPO and the given functions (those that `ppo.train` accepts)."""
+    config = PPOConfig(
+        environment=probe.environment,
+        gamma=probe.gamma,
+        total_steps=max(1_600, 2 * probe.steps),
+        envs=4,
+        steps=20,
+        minibatch_size=40,
+        epochs=8,
+        learning_rate=1e-2,
+        learning_rate_schedule="linear",
+        max_grad_norm=5.0,
+    )
+    network = ppo.train(config, **functions).network
+    return lambda observations: network(observations)[0], lambda observations: network(observations)[1]
+
+
+def run_probe(probe: Probe, learn: Callable[..., Learned] = with_reinforce, **functions: Callable) -> ProbeResult:
+    """Train on one probe with the given functions and return what came out."""
+    return ProbeResult(probe, probe.measure(learn(probe, **functions)))
+
+
+def run_probes(learn: Callable[..., Learned] = with_reinforce, **functions: Callable) -> list[ProbeResult]:
     """Run all probes, in the order in which their answers build on each other."""
-    return [run_probe(probe, **functions) for probe in PROBES]
+    return [run_probe(probe, learn, **functions) for probe in PROBES]

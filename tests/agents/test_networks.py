@@ -1,9 +1,10 @@
 """Networks: shapes, real-valued logits, exact log-probabilities, and gradients of the branch that ran."""
 
+import numpy as np
 import pytest
 import torch
 
-from course_utils.agents.networks import MemoryPolicy, PolicyNet, ValueNet, log_probabilities
+from course_utils.agents.networks import NATURE, ActorCritic, MemoryPolicy, PolicyNet, ValueNet, log_probabilities
 
 
 def test_shapes_and_dtypes():
@@ -74,3 +75,43 @@ def test_memory_carries_what_was_seen_and_only_when_used():
     assert not torch.allclose(first, second)
     _, kept = policy(observation, recent_return=-1.0, memory=memory)
     assert kept is memory
+
+
+def test_the_actor_critic_of_images_has_the_size_of_the_nature_network():
+    network = ActorCritic((4, 84, 84), 6, NATURE, 512)
+    convolutions = 32 * (4 * 64 + 1) + 64 * (32 * 16 + 1) + 64 * (64 * 9 + 1)
+    assert sum(p.numel() for p in network.parameters()) == convolutions + 512 * (64 * 49 + 1) + 7 * 513
+
+
+def test_images_become_floats_in_channels_last_and_keep_their_contrast():
+    network = ActorCritic((2, 42, 42), 3, ((4, 8, 4),), 16, pixel_mean=100.0, pixel_scale=50.0)
+    images = np.full((5, 2, 42, 42), 100, np.uint8)
+    images[0, 0, 0, 0] = 200
+    inputs = network.prepare(images)
+    assert inputs.dtype == torch.float32
+    assert inputs.is_contiguous(memory_format=torch.channels_last)
+    assert inputs[0, 0, 0, 0] == 2.0
+    assert inputs.sum() == 2.0
+    assert images[0, 0, 0, 0] == 200, "prepare must not write into the environment's array"
+    logits, values = network(inputs)
+    assert (logits.shape, values.shape) == ((5, 3), (5,))
+
+
+def test_the_first_policy_is_nearly_even():
+    torch.manual_seed(0)
+    network = ActorCritic((4, 84, 84), 6, NATURE, 512)
+    images = torch.randint(0, 255, (8, 4, 84, 84), dtype=torch.uint8)
+    probabilities = network(network.prepare(images))[0].softmax(-1)
+    assert (probabilities - 1 / 6).abs().max() < 0.02
+
+
+@pytest.mark.parametrize("shape", [(84, 84, 4), (1, 84, 84, 4), (1, 4, 42, 42), (1, 210, 160, 3)])
+def test_images_with_another_order_or_size_are_refused(shape):
+    with pytest.raises(ValueError, match="channels first"):
+        ActorCritic((4, 84, 84), 6, NATURE, 512).prepare(np.zeros(shape, np.uint8))
+
+
+def test_convolutions_are_for_images_only():
+    for shape, convolutions in (((4,), NATURE), ((4, 84, 84), ())):
+        with pytest.raises(ValueError, match="convolutions are for images"):
+            ActorCritic(shape, 2, convolutions)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.agents.returns import bootstrap_values, discounted_returns
+from course_utils.agents.returns import bootstrap_values, discounted_returns, gae
 
 
 def test_constant_reward_gives_the_geometric_sum():
@@ -71,3 +71,56 @@ def test_each_episode_of_a_batch_keeps_its_own_ending():
 def test_a_value_that_is_not_finite_does_not_leak_into_a_terminated_episode():
     values = bootstrap_values(torch.tensor([float("nan")]), torch.tensor([True]), torch.tensor([False]))
     assert values.tolist() == [0.0]
+
+
+def slow_gae(rewards, values, next_values, terminated, truncated, gamma, gae_lambda):
+    """The definition, as a sum over the later steps of the same episode."""
+    steps, envs = rewards.shape
+    advantages = torch.zeros(steps, envs)
+    for env in range(envs):
+        for start in range(steps):
+            weight = 1.0
+            for step in range(start, steps):
+                bootstrap = 0.0 if terminated[step, env] else gamma * next_values[step, env]
+                advantages[start, env] += weight * (rewards[step, env] + bootstrap - values[step, env])
+                if terminated[step, env] or truncated[step, env]:
+                    break
+                weight *= gamma * gae_lambda
+    return advantages
+
+
+def rollout_of_noise(seed: int = 0, steps: int = 12, envs: int = 3):
+    generator = torch.Generator().manual_seed(seed)
+    rewards, values, next_values = (torch.randn(steps, envs, generator=generator) for _ in range(3))
+    terminated, truncated = (torch.rand(steps, envs, generator=generator) < 0.2 for _ in range(2))
+    return rewards, values, next_values, terminated, truncated
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_gae_agrees_with_its_definition_whatever_ends_where(seed):
+    played = rollout_of_noise(seed)
+    assert (played[3] & played[4]).any() or seed, "one case must have a step that is both"
+    torch.testing.assert_close(gae(*played, 0.9, 0.8), slow_gae(*played, 0.9, 0.8))
+
+
+def test_gae_with_lambda_0_is_the_one_step_error_and_with_1_the_return_minus_the_value():
+    rewards, values, next_values, terminated, truncated = rollout_of_noise(3)
+    deltas = rewards + 0.9 * next_values * ~terminated - values
+    torch.testing.assert_close(gae(rewards, values, next_values, terminated, truncated, 0.9, 0.0), deltas)
+    never = torch.zeros_like(terminated)
+    chained = torch.cat((values[1:], torch.full((1, 3), 2.0)))  # V(s_{t+1}) is the value of the next row
+    for env in range(3):
+        expected = discounted_returns(rewards[:, env], 0.9, 2.0) - values[:, env]
+        found = gae(rewards, values, chained, never, never, 0.9, 1.0)[:, env]
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_gae_lets_nothing_through_an_end_and_bootstraps_only_through_a_truncation():
+    rewards, values = torch.zeros(4, 2), torch.zeros(4, 2)
+    rewards[3] = 100.0  # belongs to the next episode
+    next_values = torch.full((4, 2), 10.0)
+    terminated, truncated = torch.zeros(4, 2, dtype=torch.bool), torch.zeros(4, 2, dtype=torch.bool)
+    terminated[1, 0], truncated[1, 1] = True, True
+    advantages = gae(rewards, values, next_values, terminated, truncated, 0.5, 1.0)
+    assert advantages[1].tolist() == [0.0, 5.0]
+    assert advantages[0].tolist() == [5.0, 5.0 + 0.5 * 5.0]
