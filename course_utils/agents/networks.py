@@ -136,6 +136,16 @@ class ActorCritic(nn.Module):
         return self.policy(features), self.value(features).squeeze(-1)
 
 
+def take(inputs: Tensor, indices: Tensor) -> Tensor:
+    """Return the rows `indices` of prepared inputs; the same as inputs[indices], but images stay in channels_last.
+
+    Copying whole rows of (batch, height, width, channels) takes a third of the time of indexing in that layout.
+    """
+    if inputs.dim() != 4:
+        return inputs[indices]
+    return inputs.permute(0, 2, 3, 1).index_select(0, indices).permute(0, 3, 1, 2)
+
+
 def log_probabilities(logits: Tensor, actions: Tensor) -> Tensor:
     """Return log pi(action | observation), shape (batch,), from logits (batch, action_count) and actions (batch,).
 

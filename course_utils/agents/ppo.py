@@ -24,7 +24,7 @@ from course_utils.agents import returns
 from course_utils.agents.envs import VectorGame, make_vector
 from course_utils.agents.finite import check_finite
 from course_utils.agents.metrics import Log
-from course_utils.agents.networks import ActorCritic, log_probabilities
+from course_utils.agents.networks import ActorCritic, log_probabilities, take
 from course_utils.agents.ppo_config import PPOConfig
 from course_utils.agents.rollout import Rollout, collect
 from course_utils.agents.seeding import reproducible
@@ -126,7 +126,7 @@ class Learner:
             kls = []
             for batch in self.minibatches(config.batch_size, config.minibatch_size, self.generator):
                 batch = batch.to(device)
-                logits, values = self.network(inputs[batch])
+                logits, values = self.network(take(inputs, batch))
                 new_log_probabilities = log_probabilities(logits, actions[batch])
                 entropy = torch.distributions.Categorical(logits=logits, validate_args=False).entropy().mean()
                 policy = self.policy_loss(
@@ -177,11 +177,13 @@ class Learner:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from `state`; raises ValueError where it belongs to a network of another shape."""
+        """Go on from `state`, or from a network alone; raises ValueError where that is of another shape."""
         try:
             self.network.load_state_dict(state["network"])
         except (RuntimeError, KeyError) as error:
             raise ValueError(f"this checkpoint belongs to another network: {str(error).splitlines()[-1]}") from error
+        if "optimizer" not in state:
+            return
         self.optimizer.load_state_dict(state["optimizer"])
         self.generator.set_state(state["generator"])
         self.action_generator.set_state(state["action_generator"])
@@ -220,6 +222,12 @@ class PPOAgent:
     def recent_score(self) -> float:
         """Mean score of the last 20 finished episodes; NaN before the first."""
         return float(np.mean(self.scores[-RECENT_EPISODES:])) if self.scores else math.nan
+
+    @property
+    def value_learned(self) -> bool:
+        """Whether the mean explained variance of the last quarter exceeds 0.15: it rises long before the score does."""
+        explained = self.log.series("train/explained_variance")[1]
+        return bool(explained) and float(np.mean(explained[-max(1, len(explained) // 4) :])) > 0.15
 
 
 def train(

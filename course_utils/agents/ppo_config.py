@@ -133,3 +133,5 @@ PONG_PPO = PPOConfig(
     solved_at=18.5,
 )
 """Pong on two CPU cores; how it was found: benchmarks/pong_search.py"""
+PONG_SMOKE_STEPS = 12_288
+"""enough for `PPOAgent.value_learned` with every seed; `benchmarks/pong_smoke.py` checks it"""

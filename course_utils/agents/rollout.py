@@ -2,16 +2,17 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import gymnasium
 import numpy as np
 import torch
 from torch import Tensor
 
-from course_utils.agents.envs import CARTPOLE, VectorGame, make_envs
+from course_utils.agents.envs import CARTPOLE, VectorGame, make_envs, make_vector
 from course_utils.agents.finite import check_finite
 from course_utils.agents.networks import ActorCritic, log_probabilities
+from course_utils.agents.ppo_config import PPOConfig
 from course_utils.agents.seeding import reproducible
 
 Policy = Callable[[Tensor], Tensor]
@@ -207,3 +208,45 @@ def _sample(logits: Tensor, generator: torch.Generator) -> Tensor:
     """Return one action per row of logits (batch, action_count), drawn with a generator of the caller's."""
     check_finite(logits=logits)
     return torch.multinomial(logits.softmax(dim=-1), 1, generator=generator).squeeze(-1)
+
+
+@torch.no_grad()
+def evaluate_game(
+    network: ActorCritic,
+    config: PPOConfig,
+    *,
+    deterministic: bool,
+    episodes: int = 20,
+    seed: int = 12_345,
+    sticky: float | None = None,
+) -> EvaluationResult:
+    """Play one game in each of `episodes` environments side by side and return the games' own scores, unclipped.
+
+    Only the first game of each counts: of all games that end within some time too many are short ones, and short games
+    are clear defeats or clear wins. `config` names the game and what the network sees of it; `sticky` is the
+    probability that the emulator repeats the last action, None as in `config`. The reset seeds are
+    `envs.seeds_for(episodes, seed)`; the caller's generators stay untouched. Raises ValueError where the network does
+    not fit the game.
+    """
+    if episodes < 1:
+        raise ValueError(f"episodes must be at least 1, got {episodes}")
+    sticky = config.sticky if sticky is None else sticky
+    generator = torch.Generator().manual_seed(seed)
+    # The batch only has to be a valid one: nothing is learned here.
+    asked = replace(config, envs=episodes, steps=1, minibatch_size=1, sticky=sticky)
+    with reproducible(seed, config.torch_threads), make_vector(asked) as envs:
+        if network.policy.out_features != envs.action_count:
+            raise ValueError(f"the network knows {network.policy.out_features} actions, the game {envs.action_count}")
+        observations = envs.reset(seed)
+        returns, cut = np.zeros(episodes), np.zeros(episodes, dtype=bool)
+        running = np.ones(episodes, dtype=bool)
+        while running.any():
+            logits = network(network.prepare(observations))[0].float().cpu()
+            check_finite(logits=logits)
+            actions = logits.argmax(dim=-1) if deterministic else _sample(logits, generator)
+            result = envs.step(actions.numpy())
+            observations = result.observations
+            for index, score in zip(np.flatnonzero(result.ended), result.scores, strict=True):
+                if running[index]:
+                    returns[index], cut[index], running[index] = score, result.truncated[index], False
+    return EvaluationResult(returns.tolist(), int(cut.sum()), deterministic)

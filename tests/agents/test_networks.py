@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.agents.networks import NATURE, ActorCritic, MemoryPolicy, PolicyNet, ValueNet, log_probabilities
+from course_utils.agents.networks import NATURE, ActorCritic, MemoryPolicy, PolicyNet, ValueNet, log_probabilities, take
 
 
 def test_shapes_and_dtypes():
@@ -115,3 +115,12 @@ def test_convolutions_are_for_images_only():
     for shape, convolutions in (((4,), NATURE), ((4, 84, 84), ())):
         with pytest.raises(ValueError, match="convolutions are for images"):
             ActorCritic(shape, 2, convolutions)
+
+
+def test_taking_rows_is_indexing_that_keeps_channels_last():
+    images, indices = torch.randn(6, 2, 5, 7).to(memory_format=torch.channels_last), torch.tensor([4, 0, 0])
+    rows = take(images, indices)
+    assert torch.equal(rows, images[indices])
+    assert rows.is_contiguous(memory_format=torch.channels_last)
+    vectors = torch.randn(6, 3)
+    assert torch.equal(take(vectors, indices), vectors[indices])

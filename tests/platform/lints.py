@@ -43,7 +43,7 @@ def requirement_findings(text: str, *, hosted: bool = False) -> list[str]:
             findings.append(f"{name}: a local build tag exists in one index only")
         if hosted and name in ("torch", "triton"):
             findings.append(f"{name}: the platform's own build stays")
-        if hosted and (name == "pygame-ce" or "==" in str(requirement.specifier)):
+        if hosted and (name in ("pygame-ce", "opencv-python-headless") or "==" in str(requirement.specifier)):
             findings.append(f"{name}: would move what the platform has installed")
         if name.startswith("opencv") and "headless" not in name:
             findings.append(f"{name}: needs GL libraries, use opencv-python-headless")
