@@ -119,19 +119,23 @@ CARTPOLE_PPO = PPOConfig(
 """CartPole, within a minute"""
 PONG_PPO = PPOConfig(
     environment=PONG,
-    total_steps=2_000_000,
+    total_steps=1_000_000,
     envs=16,
     steps=64,
+    minibatch_size=64,
     learning_rate=1e-3,
+    learning_rate_schedule="linear",
+    entropy_coefficient=0.003,
     end_at_points=True,
     moves=PONG_MOVES,
     image_size=42,
-    convolutions=((16, 6, 3), (32, 3, 2)),
+    convolutions=((16, 8, 4), (32, 4, 2)),
     hidden_size=128,
     pixel_mean=92.0,
     pixel_scale=64.0,
     solved_at=18.5,
+    overlap=True,
 )
-"""Pong on two CPU cores; how it was found: benchmarks/pong_search.py"""
+"""Pong on two CPU cores, from pixels; how it was found: benchmarks/pong_search.py"""
 PONG_SMOKE_STEPS = 12_288
 """enough for `PPOAgent.value_learned` with every seed; `benchmarks/pong_smoke.py` checks it"""

@@ -79,7 +79,8 @@ def test_the_package_s_dependencies_are_pinned_inside_their_bounds():
         assert pin is not None, f"{name} is missing in requirements.txt"
         version = str(pin.specifier).removeprefix("==")
         assert bound.specifier.contains(version), f"{name}: {version} is outside {bound.specifier}"
-        assert name in COLAB or name in ("torch", "numpy", "opencv-python-headless"), f"{name} is missing in requirements-colab.txt"
+        shipped = ("torch", "numpy", "opencv-python-headless")
+        assert name in COLAB or name in shipped, f"{name} is missing in requirements-colab.txt"
 
 
 @pytest.mark.pins
@@ -89,6 +90,8 @@ def test_colab_s_bounds_are_lower_bounds_below_the_pins():
         assert re.fullmatch(r">=[\d.]+", str(requirement.specifier)), name
         pinned = PINS["pygame-ce" if name == "pygame" else name]
         assert requirement.specifier.contains(str(pinned.specifier).removeprefix("==")), name
+
+OPTIONAL = {"envpool"}  # large, for one row of a benchmark: not part of the tested set
 
 
 def test_no_extra_is_dead():
@@ -100,7 +103,7 @@ def test_no_extra_is_dead():
     text += (ROOT / "pyproject.toml").read_text().partition("[tool.")[2]
     installed = re.search(r'"\[([\w,]+)\]" if development', (ROOT / "bootstrap.py").read_text())
     assert installed is not None
-    assert sorted(EXTRAS) == sorted(installed.group(1).split(","))
+    assert sorted(set(EXTRAS) - OPTIONAL) == sorted(installed.group(1).split(","))
     packages = [Requirement(line).name.lower() for lines in EXTRAS.values() for line in lines]
     assert lints.unused(packages, text) == []
 

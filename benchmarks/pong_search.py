@@ -1,0 +1,134 @@
+"""How PONG_PPO was found: successive halving over settings, by the score after few steps and over several seeds.
+
+    python benchmarks/pong_search.py             # hours on two cores; goes on where it stopped
+    python benchmarks/pong_search.py --quick     # under a minute: two candidates, few steps; prints only
+
+Every candidate is PONG_PPO with one change (or a few that belong together). Round one plays 150,000 steps with three
+seeds each and keeps the better third, PONG_PPO itself always among them; round two plays 300,000. The score is the
+mean of the last 20 training games. Every run is kept with its curve in benchmarks/results/pong_search.json.
+"""
+
+import argparse
+import dataclasses
+import json
+import math
+import multiprocessing
+import time
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from machine import describe
+
+from course_utils.agents.envs import start_method
+from course_utils.agents.metrics import STEP
+from course_utils.agents.networks import NATURE
+from course_utils.agents.ppo import PPOAgent, train
+from course_utils.agents.ppo_config import PONG_PPO
+
+RESULT = Path(__file__).parent / "results" / "pong_search.json"
+ROUNDS = (150_000, 300_000)
+SEEDS = (0, 1, 2)
+CANDIDATES: dict[str, dict[str, Any]] = {
+    "PONG_PPO": {},
+    "pixels / 255": {"pixel_mean": 0.0, "pixel_scale": 255.0},
+    "points do not end episodes": {"end_at_points": False},
+    "all six actions": {"moves": None},
+    "84 pixels": {"image_size": 84},
+    "Nature network, 84 pixels": {"image_size": 84, "convolutions": NATURE, "hidden_size": 512},
+    "finer first layer": {"convolutions": ((16, 6, 3), (32, 3, 2))},
+    "twice as wide": {"convolutions": ((32, 8, 4), (64, 4, 2)), "hidden_size": 256},
+    "two frames": {"stack": 2},
+    "8 x 128 steps": {"envs": 8, "steps": 128},
+    "32 x 32 steps": {"envs": 32, "steps": 32},
+    "16 x 128 steps": {"steps": 128},
+    "minibatch 32": {"minibatch_size": 32},
+    "minibatch 128": {"minibatch_size": 128},
+    "minibatch 256": {"minibatch_size": 256},
+    "2 epochs": {"epochs": 2},
+    "8 epochs": {"epochs": 8},
+    "learning rate 5e-4": {"learning_rate": 5e-4},
+    "learning rate 2e-3": {"learning_rate": 2e-3},
+    "constant learning rate": {"learning_rate_schedule": "constant"},
+    "target KL 0.02": {"target_kl": 0.02},
+    "entropy 0.01": {"entropy_coefficient": 0.01},
+    "entropy 0": {"entropy_coefficient": 0.0},
+    "gamma 0.97": {"gamma": 0.97},
+    "gamma 0.995": {"gamma": 0.995},
+    "lambda 0.9": {"gae_lambda": 0.9},
+    "lambda 0.98": {"gae_lambda": 0.98},
+    "clip 0.1": {"clip_range": 0.1},
+    "no overlap": {"overlap": False},
+}
+
+
+def play(changes: Mapping[str, Any], seed: int, steps: int) -> dict[str, Any]:
+    """Train one candidate with one seed for so many steps; the schedule stays that of the whole run."""
+    config = dataclasses.replace(PONG_PPO, seed=seed, solved_at=None, **changes)
+    cpu = time.process_time()
+    agent: PPOAgent = train(config, on_update=lambda agent: agent.steps >= steps)
+    rows = [row for row in agent.log.rows if "rollout/ep_rew_mean" in row]
+    return {
+        "score": None if math.isnan(agent.recent_score) else round(agent.recent_score, 2),
+        "steps": agent.steps,
+        "cpu_seconds": round(time.process_time() - cpu, 1),
+        "curve": [[int(row[STEP]), round(row["rollout/ep_rew_mean"], 2)] for row in rows[:: max(1, len(rows) // 30)]],
+    }
+
+
+def mean_score(runs: list[dict[str, Any]]) -> float:
+    """Return the mean score over seeds; a run without a finished game counts as lost."""
+    return sum(-21.0 if run["score"] is None else run["score"] for run in runs) / len(runs)
+
+
+def search(
+    candidates: Mapping[str, Mapping[str, Any]],
+    rounds: tuple[int, ...],
+    seeds: tuple[int, ...],
+    workers: int,
+    known: dict[str, dict[str, Any]],
+    keep: Any = lambda known: None,
+) -> list[list[str]]:
+    """Play all rounds and return the names, best first, of each; `known` holds runs by 'name|steps|seed' and grows."""
+    ranking, names = [], list(candidates)
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context(start_method())) as pool:
+        for steps in rounds:
+            keys = {f"{name}|{steps}|{seed}": (candidates[name], seed, steps) for name in names for seed in seeds}
+            waiting = {pool.submit(play, *keys[key]): key for key in keys if key not in known}
+            for done in as_completed(waiting):
+                known[waiting[done]] = done.result()
+                print(f"{waiting[done]:<44}{known[waiting[done]]['score']}", flush=True)
+                keep(known)
+            scores = {name: mean_score([known[f"{name}|{steps}|{seed}"] for seed in seeds]) for name in names}
+            names = sorted(names, key=scores.__getitem__, reverse=True)
+            ranking.append(names)
+            best = names[: max(2, math.ceil(len(names) / 3))]
+            names = best + [name for name in names if name == "PONG_PPO" and name not in best]
+    return ranking
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--workers", type=int, default=2, help="runs at the same time")
+    parser.add_argument("--quick", action="store_true", help="two candidates, few steps; prints only")
+    options = parser.parse_args()
+    if options.quick:
+        few = {name: CANDIDATES[name] for name in ("PONG_PPO", "pixels / 255")}
+        ranking = search(few, (4_096, 8_192), (0,), options.workers, {})
+        print(json.dumps({"ranking": ranking}))
+        return 0
+    known = json.loads(RESULT.read_text())["runs"] if RESULT.exists() else {}
+
+    def keep(known: dict[str, dict[str, Any]], ranking: list[list[str]] | None = None) -> None:
+        content = {"machine": describe(), "base": dataclasses.asdict(PONG_PPO), "candidates": CANDIDATES}
+        RESULT.write_text(json.dumps({**content, "ranking": ranking, "runs": known}, indent=1) + "\n")
+
+    ranking = search(CANDIDATES, ROUNDS, SEEDS, options.workers, known, keep)
+    keep(known, ranking)
+    print(json.dumps({"ranking": ranking}))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
