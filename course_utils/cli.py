@@ -8,6 +8,7 @@ import sys
 COMMANDS = {
     "doctor": ("course_utils.machine.doctor", "find out what is wrong with this machine, and what cures it"),
     "card": ("course_utils.machine.card", "print the environment card: versions, driver, hardware, seeds"),
+    "train": ("course_utils.agents.train_command", "train an agent: course train pong"),
     "update": ("course_utils.lessons.update", "bring new notebooks and keep your answers"),
 }
 
@@ -21,7 +22,8 @@ def usage() -> str:
             "",
             *lines,
             "",
-            "exit codes: 0 done, nothing wrong; 1 something is wrong (it says what); 2 the command was not understood",
+            "exit codes: 0 done, nothing wrong; 1 something is wrong (it says what); 2 the command was not understood;",
+            "130 interrupted",
         ]
     )
 

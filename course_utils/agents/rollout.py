@@ -219,14 +219,15 @@ def evaluate_game(
     episodes: int = 20,
     seed: int = 12_345,
     sticky: float | None = None,
+    step_limit: int = 27_000,
 ) -> EvaluationResult:
     """Play one game in each of `episodes` environments side by side and return the games' own scores, unclipped.
 
     Only the first game of each counts: of all games that end within some time too many are short ones, and short games
     are clear defeats or clear wins. `config` names the game and what the network sees of it; `sticky` is the
-    probability that the emulator repeats the last action, None as in `config`. The reset seeds are
-    `envs.seeds_for(episodes, seed)`; the caller's generators stay untouched. Raises ValueError where the network does
-    not fit the game.
+    probability that the emulator repeats the last action, None as in `config`. A game still running after `step_limit`
+    steps (108,000 frames) counts with its score so far. The reset seeds are `envs.seeds_for(episodes, seed)`; the
+    caller's generators stay untouched. Raises ValueError where the network does not fit the game.
     """
     if episodes < 1:
         raise ValueError(f"episodes must be at least 1, got {episodes}")
@@ -238,15 +239,16 @@ def evaluate_game(
         if network.policy.out_features != envs.action_count:
             raise ValueError(f"the network knows {network.policy.out_features} actions, the game {envs.action_count}")
         observations = envs.reset(seed)
-        returns, cut = np.zeros(episodes), np.zeros(episodes, dtype=bool)
-        running = np.ones(episodes, dtype=bool)
-        while running.any():
+        returns, cut, running = np.zeros(episodes), np.zeros(episodes, dtype=bool), np.ones(episodes, dtype=bool)
+        for _ in range(step_limit):
             logits = network(network.prepare(observations))[0].float().cpu()
             check_finite(logits=logits)
             actions = logits.argmax(dim=-1) if deterministic else _sample(logits, generator)
             result = envs.step(actions.numpy())
             observations = result.observations
-            for index, score in zip(np.flatnonzero(result.ended), result.scores, strict=True):
-                if running[index]:
-                    returns[index], cut[index], running[index] = score, result.truncated[index], False
-    return EvaluationResult(returns.tolist(), int(cut.sum()), deterministic)
+            returns += np.where(running, result.rewards, 0)
+            cut |= running & result.truncated
+            running &= ~result.ended
+            if not running.any():
+                break
+    return EvaluationResult(returns.tolist(), int((cut | running).sum()), deterministic)

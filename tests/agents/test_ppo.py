@@ -296,7 +296,7 @@ def test_a_reward_that_is_not_a_number_is_named():
 
 @pytest.mark.slow
 def test_cartpole_is_learned_and_with_learning_rate_0_it_is_not():
-    config = dataclasses.replace(CARTPOLE_PPO, total_steps=15_360)
+    config = dataclasses.replace(CARTPOLE_PPO, total_steps=25_600)
     learned, still = train(config), train(dataclasses.replace(config, learning_rate=0.0, total_steps=5_120))
     assert learned.recent_score > 100
     assert still.recent_score < 60
