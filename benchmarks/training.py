@@ -16,6 +16,7 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -58,6 +59,15 @@ class SameLayers(BaseFeaturesExtractor):
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         return self.layers(observations)
+
+
+def same_network(config: PPOConfig) -> dict[str, Any]:
+    """Return SB3's policy_kwargs for the course's network: nothing between its layers and the two heads."""
+    return {
+        "features_extractor_class": SameLayers,
+        "features_extractor_kwargs": {"config": config},
+        "net_arch": [],
+    }
 
 
 class Clock(BaseCallback):
@@ -116,7 +126,7 @@ class SB3:
             max_grad_norm=config.max_grad_norm,
             seed=config.seed,
             device="cpu",
-            policy_kwargs={"features_extractor_class": SameLayers, "features_extractor_kwargs": {"config": config}},
+            policy_kwargs=same_network(config),
         )
 
     def steps_per_second(self, rollouts: int) -> float:
