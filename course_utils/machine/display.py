@@ -1,35 +1,21 @@
 """Draw environments on machines without a screen: single frames and recordings.
 
-What a renderer needs is in `headless`, how a video is written in `video`; their public names are here too.
+What a renderer needs is in `headless`, how a video is written in `video`; what notebooks use of them is here too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course_utils.machine.headless import (
-    RENDERERS,
-    Renderer,
-    choose_mujoco_backend,
-    needs_display,
-    prepare_rendering,
-    register_environments,
-    renderer_of,
-    virtual_display,
-)
-from course_utils.machine.video import VideoWriter, embedded_size, show_video, side_by_side, why_unplayable
+from course_utils.machine.headless import prepare_rendering, register_environments, renderer_of, virtual_display
+from course_utils.machine.video import VideoWriter, show_video, side_by_side, why_unplayable
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "RENDERERS",
-    "Renderer",
-    "choose_mujoco_backend",
-    "embedded_size",
-    "needs_display",
     "prepare_rendering",
     "record",
     "render_frame",
@@ -101,7 +87,13 @@ def record(
         if value < 1:
             raise ValueError(f"{name} is {value}: give at least 1")
     made_here = isinstance(environment, str) or (callable(environment) and not hasattr(environment, "step"))
-    env = _make(environment) if made_here else environment
+    if isinstance(environment, str):
+        import gymnasium
+
+        register_environments(environment)
+        env = gymnasium.make(environment, render_mode="rgb_array")
+    else:
+        env = environment() if made_here else environment
     try:
         reason = why_no_frames(env)
         if reason:
@@ -109,7 +101,7 @@ def record(
         metadata = getattr(env, "metadata", None) or {}
         writer = VideoWriter(path, metadata.get("render_fps", 30) if fps is None else fps)
         try:
-            _play(env, policy, writer, episodes, max_steps, seed)
+            _write(_frames(env, policy, episodes, max_steps, seed), writer)
             return writer.finish()
         finally:
             writer.abort()
@@ -118,44 +110,31 @@ def record(
             env.close()
 
 
-def _make(environment: str | Callable[[], Any]) -> Any:
-    if not isinstance(environment, str):
-        return environment()
-    import gymnasium
-
-    register_environments(environment)
-    return gymnasium.make(environment, render_mode="rgb_array")
-
-
-def _play(env: Any, policy: Any, writer: VideoWriter, episodes: int, max_steps: int, seed: int) -> None:
-    import numpy as np
-
+def _frames(env: Any, policy: Any, episodes: int, max_steps: int, seed: int) -> Iterator[np.ndarray]:
+    """Play and yield a picture after each reset and each step."""
     if policy is None:
         env.action_space.seed(seed)
-    first = None
-    moves = False
-
-    def add() -> None:
-        nonlocal first, moves
-        frame = render_frame(env)
-        writer.add(frame)
-        if first is None:
-            first = frame.copy()  # some environments draw into the same array again
-        moves = moves or not np.array_equal(frame, first)
-
     steps = 0
     for episode in range(episodes):
         observation, _ = env.reset(seed=seed + episode)
-        add()
+        yield render_frame(env)
         ended = False
         while not ended and steps < max_steps:
             action = env.action_space.sample() if policy is None else policy(observation)
             observation, _, terminated, truncated, _ = env.step(action)
             steps += 1
             ended = terminated or truncated
-            add()
+            yield render_frame(env)
         if steps == max_steps:
             break
+
+
+def _write(frames: Iterator[np.ndarray], writer: VideoWriter) -> None:
+    first, moves = None, False
+    for frame in frames:
+        writer.add(frame)
+        first = frame.copy() if first is None else first  # some environments draw into the same array again
+        moves = moves or bool((frame != first).any())
     if not moves:
         blank = "blank" if first.min() == first.max() else "the same"
         raise ValueError(

@@ -1,7 +1,5 @@
 """What a run will take, before it starts: hours, money, bytes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Which renderer needs what, and how a machine without a screen gives it."""
 
-from __future__ import annotations
-
 import os
 import select
 import shutil
@@ -11,9 +9,12 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Collection, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+
+from course_utils.machine.doctor import probes
+from course_utils.machine.runtime import HERE
 
 # --- which renderer needs what ---
 
@@ -51,10 +52,8 @@ def register_environments(environment_id: str) -> None:
     import gymnasium
 
     if environment_id not in gymnasium.registry:
-        try:
+        with suppress(ImportError):
             import ale_py  # noqa: F401  (its import registers the games)
-        except ImportError:
-            pass
 
 
 def renderer_of(environment: Any) -> Renderer:
@@ -89,10 +88,7 @@ def choose_mujoco_backend(environ: Mapping[str, str], *, egl: bool, osmesa: bool
 
 def _libraries(environ: Mapping[str, str]) -> str:
     """Return the names of the shared libraries that the loader would find, one per line."""
-    try:
-        loader = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, timeout=10).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        loader = ""
+    loader = probes.run(["ldconfig", "-p"], HERE, 10)["text"]
     folders = [*environ.get("LD_LIBRARY_PATH", "").split(":"), f"{sys.prefix}/lib"]
     return "\n".join([loader, *(name for folder in folders if os.path.isdir(folder) for name in os.listdir(folder))])
 
@@ -128,10 +124,8 @@ def prepare_rendering(
             f"{' and '.join(late)} was imported before prepare_rendering(): restart the kernel and call it first",
             stacklevel=2,
         )
-    for name, value in wanted.items():
-        if not environ.get(name):
-            environ[name] = value
-    values = {name: environ[name] for name in wanted}
+    values = {name: environ.get(name) or value for name, value in wanted.items()}
+    environ.update(values)
     if values.get("PYOPENGL_PLATFORM", backend) != backend:
         warnings.warn(
             f"MUJOCO_GL={backend} and PYOPENGL_PLATFORM={values['PYOPENGL_PLATFORM']} disagree: unset one of them",
@@ -156,11 +150,9 @@ def _is_usable(display: str) -> bool:
     for family, address in [tcp] if host not in ("", "unix") else local:
         with socket.socket(family, socket.SOCK_STREAM) as connection:
             connection.settimeout(2)
-            try:
+            with suppress(OSError, OverflowError):
                 connection.connect(address)
                 return True
-            except (OSError, OverflowError):
-                continue
     return False
 
 
@@ -186,28 +178,14 @@ def virtual_display(environment: Any = None) -> Iterator[str]:
     if program is None:
         yield f"no display: {XVFB_CURE}; CartPole, Atari and most others draw without one (render_mode='rgb_array')"
         return
-    reading, writing = os.pipe()
+    # Xvfb picks a free number itself and prints it, so locks that crashed servers left behind do not matter.
+    command = [program, "-displayfd", "1", "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
     with tempfile.TemporaryFile() as messages:
-        # Xvfb picks a free number itself, so locks that crashed servers left behind do not matter.
-        command = [program, "-displayfd", str(writing), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
+        streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": messages}
+        server = subprocess.Popen(command, start_new_session=True, **streams)
         try:
-            server = subprocess.Popen(
-                command,
-                pass_fds=[writing],
-                stdin=subprocess.DEVNULL,
-                stdout=messages,
-                stderr=messages,
-                start_new_session=True,
-            )
-        finally:
-            os.close(writing)
-        try:
-            answer = b""
-            while not answer.endswith(b"\n") and select.select([reading], [], [], 15)[0]:
-                piece = os.read(reading, 16)
-                if not piece:
-                    break
-                answer += piece
+            ready, _, _ = select.select([server.stdout], [], [], 15)
+            answer = server.stdout.readline() if ready else b""
             if answer.endswith(b"\n"):
                 os.environ["DISPLAY"] = f":{answer.decode().strip()}"
                 yield f"started Xvfb as display {os.environ['DISPLAY']}"
@@ -216,7 +194,7 @@ def virtual_display(environment: Any = None) -> Iterator[str]:
                 last = messages.read().decode("utf-8", "replace").strip().splitlines()[-1:] or ["it printed nothing"]
                 yield f"no display: Xvfb did not start ({last[0]})"
         finally:
-            os.close(reading)
+            server.stdout.close()
             if before:
                 os.environ["DISPLAY"] = before
             else:

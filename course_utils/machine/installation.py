@@ -3,9 +3,6 @@
 Standard library only: it runs before anything is installed.
 """
 
-from __future__ import annotations
-
-import errno
 import json
 import os
 import platform
@@ -15,13 +12,13 @@ import subprocess
 import urllib.request
 from typing import NamedTuple
 
+from .doctor.schema import table
+from .doctor.texts import version
 from .doctor.wheels import index_for
 from .runtime import View, platform_name
 
 HOSTED = ("colab", "kaggle", "binder")
 PYTORCH_INDEX = "https://download.pytorch.org/whl/"
-DISK_CURE = "Free some (pip cache purge) or move the course to a larger disk, then run this again"
-PERMISSION_CURE = "Put the course into a folder of your own, for example below your home folder, and run this again"
 
 
 class Problem(Exception):
@@ -65,15 +62,11 @@ def half_pair(installed: dict[str, str]) -> str:
     )
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(word) for word in re.findall(r"\d+", text.partition("+")[0]))
-
-
 def wheel_for(driver: str, capability: str) -> tuple[str, str]:
     """Return the torch build ("cpu", "cu126", "cu128", "cu130") for a driver and a compute capability, and why."""
     if not driver:
         return "cpu", "no NVIDIA driver answers: the CPU build of torch"
-    wheel = index_for(_numbers(driver), _numbers(capability) or None)
+    wheel = index_for(version(driver), version(capability))
     machine = f"driver {driver}, compute capability {capability or 'unknown'}"
     if wheel == "cpu":
         return wheel, f"{machine}: too old for every current CUDA build, so the CPU build of torch; try another host"
@@ -82,16 +75,16 @@ def wheel_for(driver: str, capability: str) -> tuple[str, str]:
 
 def why_not_kept(machine: Machine) -> str:
     """Return why the platform's torch cannot serve the course, or an empty text when it can."""
-    version = machine.installed.get("torch", "")
+    torch = machine.installed.get("torch", "")
     if machine.torch_error:
-        return f"the installed torch {version or '(version unknown)'} does not work: {machine.torch_error}"
-    if not version:
+        return f"the installed torch {torch or '(version unknown)'} does not work: {machine.torch_error}"
+    if not torch:
         return "no torch is installed here"
-    if not (2, 8) <= _numbers(version)[:2] < (3, 0):
-        return f"the installed torch {version} is outside the course's range, 2.8 to below 3"
+    if not (2, 8) <= (version(torch) or ())[:2] < (3, 0):
+        return f"the installed torch {torch} is outside the course's range, 2.8 to below 3"
     suited, _ = wheel_for(machine.driver, machine.capability)
     if suited != "cpu" and not machine.card_works and suited != "cu" + machine.cuda_build.replace(".", ""):
-        return f"the installed torch {version} cannot use this machine's card"
+        return f"the installed torch {torch} cannot use this machine's card"
     return ""
 
 
@@ -134,21 +127,18 @@ def plan(machine: Machine, tested_torch: str) -> Plan:
 
 _PROBE = """
 import importlib.metadata as metadata, importlib.util, json
+from contextlib import suppress
 found = {"installed": {}, "cuda_build": "", "card_works": False, "torch_error": ""}
 for name in ("torch", "torchvision", "torchaudio", "triton"):
-    try:
+    with suppress(metadata.PackageNotFoundError):
         found["installed"][name] = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        pass
 if importlib.util.find_spec("torch"):
     try:
         import torch
         found["cuda_build"] = torch.version.cuda or ""
         torch.ones(2).sum()
-        try:
+        with suppress(Exception):
             found["card_works"] = torch.ones(2, device="cuda").sum().item() == 2
-        except Exception:
-            pass
     except Exception as error:
         found["torch_error"] = (str(error).strip() or type(error).__name__).splitlines()[0]
 print(json.dumps(found))
@@ -204,60 +194,20 @@ def proxy_settings(view: View) -> dict[str, str]:
     return {name: value for name, _, value in pairs if name.lower() in ("http_proxy", "https_proxy", "no_proxy")}
 
 
-# Ordered: an earlier cause explains a later one. A failed connection ends as "no matching distribution", and a
-# failed build as a missing module in the next cell.
-_CAUSES = (
-    (r"No space left on device|Errno 28\b|Disk quota exceeded", f"the disk is full. {DISK_CURE}"),
-    (
-        r"externally-managed-environment",
-        "this Python belongs to the system. Set up with `make lab`, which makes an environment of its own",
-    ),
-    (
-        r"extras_require must be a dictionary|error in gym setup command",
-        "a package asks for gym 0.21, whose metadata today's setuptools rejects. "
-        "Use gymnasium, and stable-baselines3 2 or newer",
-    ),
-    (
-        r"command '?swig'? failed|swig: (command )?not found|unable to execute '?swig",
-        "swig is missing, which builds Box2D. The course does not need Box2D: leave that extra out, "
-        "or install swig first",
-    ),
-    (r"Permission denied|Errno 13\b|Read-only file system", f"no permission to write. {PERMISSION_CURE}"),
-    (r"MemoryError|Cannot allocate memory", "memory ran out. Close other programs and run this again"),
-    (r"DO NOT MATCH THE HASHES", "a download arrived damaged. Run pip cache purge, then this again"),
-    (
-        r"NewConnectionError|NameResolutionError|Failed to establish a new connection|Max retries exceeded|timed out"
-        r"|name resolution|Network is unreachable|ProxyError|CERTIFICATE_VERIFY_FAILED|ConnectionResetError",
-        "the package index does not answer. Check the network and proxy (https_proxy, PIP_INDEX_URL), "
-        "then run this again",
-    ),
-    (
-        r"ResolutionImpossible",
-        "the requirements contradict each other. Update the course (git pull), then run this again",
-    ),
-    (
-        r"No matching distribution found for (?P<what>\S+)",
-        "no build of {what} fits this Python and machine. Use Python 3.12 on 64-bit Linux",
-    ),
-    (r"Python\.h: No such file", "a package had to be compiled and Python's headers are missing. Use Python 3.12"),
-)
+def _cause(text: str) -> str:
+    """Return the line of catalogue/pip_log.toml for the first known cause in a text, empty where there is none."""
+    for cause in table("pip_log")["causes"]:
+        if match := re.search("|".join(cause["patterns"]), text):
+            return cause["line"].format(**match.groupdict("here"))
+    return ""
 
 
 def read_pip_log(text: str) -> str:
     """Return the root cause in a pip log and its cure, in one line."""
-    for pattern, line in _CAUSES:
-        if match := re.search(pattern, text):
-            return line.format(**match.groupdict())
-    errors = re.findall(r"ERROR: (.+)", text) or re.findall(r"(\w+Error: .+)", text)
-    return (
-        f"pip failed: {errors[-1].strip() if errors else 'it gave no reason'}. See the lines above, then run this again"
-    )
+    errors = re.findall(r"ERROR: (.+)", text) or re.findall(r"(\w+Error: .+)", text) or ["it gave no reason"]
+    return _cause(text) or f"pip failed: {errors[-1].strip()}. See the lines above, then run this again"
 
 
 def explain(error: OSError) -> str:
     """Return one line with the cure for a file-system error."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"the disk is full. {DISK_CURE}"
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return f"no permission to write {error.filename or 'here'}. {PERMISSION_CURE}"
-    return f"{error}. Cure that and run this again"
+    return _cause(str(error)) or f"{error}. Cure that and run this again"

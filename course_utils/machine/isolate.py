@@ -8,8 +8,6 @@ The child comes from multiprocessing's forkserver: a clean process that has impo
 costs milliseconds, and that never ran an OpenMP region, after which a fork would hang.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import faulthandler
@@ -112,11 +110,16 @@ def run(function: Callable[..., Any], *arguments: Any, limits: Limits | None = N
         output = _read(Path(folder) / "output", limits.output_bytes)
         trace = _read(Path(folder) / "trace", 1 << 16)
     if answer is not None:
-        return _outcome_of_answer(answer, output)
+        try:
+            return Outcome(**pickle.loads(answer), output=output)
+        except Exception as error:
+            return Outcome("not_sendable", error_type=type(error).__name__, error=str(error), output=output)
     if reason:
         return Outcome(reason, output=output)
     if trace:
-        return Outcome("cpu_limit", frames=_frames_of_faulthandler(trace), output=output)
+        first_dump = re.findall(r'^  File "(.*)", line (\d+) in (.+)$', trace.split("\n\n")[0], flags=re.MULTILINE)
+        frames = tuple((name, int(line), function) for name, line, function in reversed(first_dump))
+        return Outcome("cpu_limit", frames=frames, output=output)
     if (process.exitcode or 0) < 0:
         name = signal.Signals(-process.exitcode).name
         return Outcome("crashed", error_type=name, error=f"ended by signal {name}", output=output)
@@ -184,26 +187,9 @@ def _kill_group(process: BaseProcess) -> None:
 
 
 def _read(path: Path, limit: int) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(limit).decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def _outcome_of_answer(answer: bytes, output: str) -> Outcome:
-    try:
-        fields = pickle.loads(answer)
-    except Exception as error:
-        return Outcome("not_sendable", error_type=type(error).__name__, error=str(error), output=output)
-    return Outcome(**fields, output=output)
-
-
-def _frames_of_faulthandler(trace: str) -> tuple[Frame, ...]:
-    """Frames of the first dump in faulthandler's text, outermost first."""
-    first = trace.split("\n\n")[0]
-    found = re.findall(r'^  File "(.*)", line (\d+) in (.+)$', first, flags=re.MULTILINE)
-    return tuple((name, int(line), function) for name, line, function in reversed(found))
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        return file.read(limit).decode(errors="replace")
+    return ""
 
 
 # What follows runs in the child.
@@ -275,12 +261,10 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> dict[str,
 
 
 def _failure(kind: Kind, error: BaseException) -> dict[str, Any]:
-    return {
-        "kind": kind,
-        "error_type": type(error).__name__,
-        "error": _text_of(error),
-        "frames": _frames(error),
-    }
+    frames = tuple(
+        (entry.filename, entry.lineno or 0, entry.name) for entry in traceback.extract_tb(error.__traceback__)
+    )
+    return {"kind": kind, "error_type": type(error).__name__, "error": _text_of(error), "frames": frames[1:]}
 
 
 def _kind_of(error: BaseException) -> Kind:
@@ -296,8 +280,3 @@ def _text_of(error: BaseException) -> str:
         return str(error)
     except Exception:  # a broken __str__ in the code under test
         return ""
-
-
-def _frames(error: BaseException) -> tuple[Frame, ...]:
-    summary = traceback.extract_tb(error.__traceback__)
-    return tuple((frame.filename, frame.lineno or 0, frame.name) for frame in summary)[1:]

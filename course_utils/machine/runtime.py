@@ -3,9 +3,8 @@
 Every function reads a `View` and nothing else, so a test hands it a fake root folder and a fake environment.
 """
 
-from __future__ import annotations
-
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ T = TypeVar("T")
 SCALES = ("smoke", "standard", "full")
 # cgroup v1 has no word for "no limit": it reports the largest page-aligned 64-bit number.
 UNLIMITED_BYTES = 1 << 60
+CONTAINER_FILES = ("/.dockerenv", "/run/.containerenv")
 CONTAINER_WORDS = ("docker", "kubepods", "containerd", "libpod", "lxc", "buildkit")
 
 
@@ -32,7 +32,7 @@ class View:
     root: Path = Path("/")
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     working_folder: Path | None = None
-    affinity: frozenset[int] | None = field(default_factory=_allowed_cores)
+    affinity: Callable[[], frozenset[int] | None] = _allowed_cores
     statvfs: Callable[[Path], Any] = os.statvfs
 
     def path(self, absolute: str) -> Path:
@@ -45,35 +45,43 @@ class View:
 
     def read(self, absolute: str) -> str:
         """Return the file's text, or an empty text where it cannot be read."""
-        return _text(self.path(absolute))
+        try:
+            return self.path(absolute).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
+    def listing(self, absolute: str) -> list[str]:
+        """Return the names in a folder, sorted; empty where it cannot be read."""
+        try:
+            return sorted(os.listdir(self.path(absolute)))
+        except OSError:
+            return []
 
     def variable(self, name: str) -> str:
         """Return an environment variable without surrounding blanks; an empty one counts as not set."""
         return self.environ.get(name, "").strip()
 
+    def without_names(self, value: Any) -> Any:
+        """Shorten home folders to "~" in all texts of a JSON-able value, so that no user's name leaves the machine."""
+        if isinstance(value, dict):
+            return {name: self.without_names(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self.without_names(inner) for inner in value]
+        if not isinstance(value, str):
+            return value
+        home = self.variable("HOME")
+        text = value.replace(home, "~") if len(home) > 1 else value
+        return re.sub(r"(/home|/Users|/mnt/\w/Users)/[^/\s:;,'\"]+", r"\1/~", text)
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
-
-def _first_number(text: str) -> int | None:
-    words = text.split()
-    return int(words[0]) if words and words[0].isdecimal() else None
-
-
-def _is_on(value: str) -> bool:
-    return value.lower() not in ("", "0", "false", "no")
+HERE = View()  # this machine
 
 
 # --- where am I ---
 
 
-def platform_name(view: View | None = None) -> str:
+def platform_name(view: View = HERE) -> str:
     """Return "colab", "kaggle", "autodl", "binder", "ci" or "local"."""
-    view = view or View()
     names = [name for name, value in view.environ.items() if value]
     if any(name.startswith("COLAB_") for name in names) or view.has("/opt/google/colab"):
         return "colab"
@@ -84,35 +92,25 @@ def platform_name(view: View | None = None) -> str:
         return "autodl"
     if any(name.startswith("BINDER_") for name in names):
         return "binder"
-    if _is_on(view.variable("CI")) or _is_on(view.variable("GITHUB_ACTIONS")):
-        return "ci"
-    return "local"
+    switches = {view.variable("CI").lower(), view.variable("GITHUB_ACTIONS").lower()}
+    return "ci" if switches - {"", "0", "false", "no"} else "local"
 
 
-def in_container(view: View | None = None) -> bool:
+def in_container(view: View = HERE) -> bool:
     """Say whether this process runs in a container (Docker, Podman, Kubernetes, LXC)."""
-    view = view or View()
-    if view.has("/.dockerenv") or view.has("/run/.containerenv"):
-        return True
-    if view.variable("container") or view.variable("KUBERNETES_SERVICE_HOST"):
-        return True
+    marks = [*map(view.has, CONTAINER_FILES), view.variable("container"), view.variable("KUBERNETES_SERVICE_HOST")]
     groups = view.read("/proc/1/cgroup")
-    return any(word in groups for word in CONTAINER_WORDS)
+    return any(marks) or any(word in groups for word in CONTAINER_WORDS)
 
 
-def is_wsl(view: View | None = None) -> bool:
+def is_wsl(view: View = HERE) -> bool:
     """Say whether this is the Windows Subsystem for Linux, whose kernel names Microsoft."""
-    view = view or View()
     return "microsoft" in (view.read("/proc/sys/kernel/osrelease") + view.read("/proc/version")).lower()
 
 
-def nvidia_devices(view: View | None = None) -> list[str]:
+def nvidia_devices(view: View = HERE) -> list[str]:
     """Return the device nodes of NVIDIA cards; WSL2 has one for all cards, /dev/dxg."""
-    view = view or View()
-    try:
-        names = sorted(os.listdir(view.path("/dev")))
-    except OSError:
-        return []
+    names = view.listing("/dev")
     cards = [f"/dev/{name}" for name in names if name.startswith("nvidia") and name[6:].isdecimal()]
     return cards or (["/dev/dxg"] if "dxg" in names and is_wsl(view) else [])
 
@@ -120,23 +118,17 @@ def nvidia_devices(view: View | None = None) -> list[str]:
 # --- folders ---
 
 
-def _working_folder(view: View) -> Path:
-    try:
-        return view.working_folder or Path.cwd()
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            "the working folder no longer exists: change to another folder and start again"
-        ) from None
-
-
-def course_home(view: View | None = None) -> Path:
+def course_home(view: View = HERE) -> Path:
     """Return the folder of the exercise ledger and `runs/`, on the disk most likely to last; never create it.
 
     The order is COURSE_HOME, AutoDL's shared file storage, AutoDL's data disk, Colab's mounted Drive, the
     checkout that holds the working folder, and the working folder itself.
     """
-    view = view or View()
-    here = _working_folder(view)
+    try:
+        here = view.working_folder or Path.cwd()
+    except FileNotFoundError:
+        cure = "the working folder no longer exists: change to another folder and start again"
+        raise FileNotFoundError(cure) from None
     chosen = view.variable("COURSE_HOME")
     if chosen:
         home = view.variable("HOME")
@@ -157,26 +149,24 @@ def course_home(view: View | None = None) -> Path:
     return here / "course_home"
 
 
-def is_persistent(view: View | None = None) -> bool:
+def is_persistent(view: View = HERE) -> bool:
     """Say whether `course_home` outlives the session.
 
     Colab keeps only the mounted Drive; Kaggle, Binder and CI keep nothing.
     """
-    view = view or View()
     platform = platform_name(view)
     if platform == "colab":
         return course_home(view).is_relative_to(view.path("/content/drive"))
     return platform not in ("kaggle", "binder", "ci")
 
 
-def runs_folder(view: View | None = None) -> Path:
+def runs_folder(view: View = HERE) -> Path:
     """Return the folder with one subfolder per training run."""
     return course_home(view) / "runs"
 
 
-def tensorboard_folder(view: View | None = None) -> Path:
+def tensorboard_folder(view: View = HERE) -> Path:
     """Return the folder TensorBoard shows: on AutoDL the one its TensorBoard tile reads, else the runs."""
-    view = view or View()
     return view.path("/root/tf-logs") if platform_name(view) == "autodl" else runs_folder(view)
 
 
@@ -197,87 +187,58 @@ def write_whole(path: Path, text: str) -> None:
 # --- how much of the machine ---
 
 
-def _control_groups(view: View, controller: str) -> tuple[list[Path], bool]:
-    """Return the groups that limit `controller`, own group first, then each ancestor; and "is version 2".
+def _group_limits(view: View, controller: str, version_2: list[str], version_1: list[str]) -> list[str]:
+    """Return what the limit files (by version) of this process's control group say, and of each ancestor.
 
     A line of /proc/self/cgroup is `number:controllers:path`. Version 2 has number 0 and no controllers. A
     hybrid machine lists both, and a controller that has its own folder belongs to version 1.
     """
     paths = {}
-    for line in view.read("/proc/self/cgroup").splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
+    for controllers, path in re.findall(r"^\d+:([^:\n]*):(.*)$", view.read("/proc/self/cgroup"), re.MULTILINE):
         # One line, and one folder, may serve several controllers: "cpu,cpuacct".
         paths.update(dict.fromkeys(controllers.split(","), path))
-    mounts = view.path("/sys/fs/cgroup")
-    for folder in _subfolders(mounts):
-        if controller in folder.name.split(","):
-            return _own_and_ancestors(folder, paths.get(controller, "/")), False
-    base = mounts / "unified" if os.path.isdir(mounts / "unified") else mounts
-    return _own_and_ancestors(base, paths.get("", "/")), True
-
-
-def _subfolders(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
-
-
-def _own_and_ancestors(base: Path, path: str) -> list[Path]:
+    base, own, files = "/sys/fs/cgroup", paths.get("", "/"), version_2
+    folder = next((name for name in view.listing(base) if controller in name.split(",")), None)
+    if folder:
+        base, own, files = f"{base}/{folder}", paths.get(controller, "/"), version_1
+    elif view.has(f"{base}/unified"):
+        base = f"{base}/unified"
     # A group namespace shows groups outside it as "..", and there the base is all this process can see.
-    parts = [] if ".." in path.split("/") else [part for part in path.split("/") if part]
+    parts = [] if ".." in own.split("/") else [part for part in own.split("/") if part]
     # Without a group namespace the path is the host's while the mount starts at the container's own group:
     # drop the leading names that do not exist here.
-    while parts and not os.path.isdir(base / parts[0]):
+    while parts and not view.has(f"{base}/{parts[0]}"):
         parts = parts[1:]
-    return [base.joinpath(*parts[:length]) for length in range(len(parts), -1, -1)]
+    groups = ["/".join([base, *parts[:length]]) for length in range(len(parts), -1, -1)]
+    return [" ".join(view.read(f"{group}/{name}") for name in files).strip() for group in groups]
 
 
-def usable_cpus(view: View | None = None) -> int:
+def usable_cpus(view: View = HERE) -> int:
     """Return how many cores this process may use: at least 1: the least of its affinity and all its quotas.
 
     `os.cpu_count()` reports the host's cores instead. A quota of 1.5 cores counts as 2.
     """
-    view = view or View()
-    if view.affinity is not None:
-        limits = [len(view.affinity)]
-    else:
-        limits = [view.read("/proc/cpuinfo").count("processor\t:") or 1]
-    groups, version_2 = _control_groups(view, "cpu")
-    for group in groups:
-        if version_2:
-            words = _text(group / "cpu.max").split()
-            quota, period = (words[0], words[1]) if len(words) == 2 else ("", "")
-        else:
-            quota = _text(group / "cpu.cfs_quota_us").strip()
-            period = _text(group / "cpu.cfs_period_us").strip()
-        # "max" (version 2) and "-1" (version 1) mean: no quota here.
-        if quota.isdecimal() and period.isdecimal() and int(quota) > 0 and int(period) > 0:
-            limits.append(-(-int(quota) // int(period)))
-    return max(1, min(limits))
+    allowed = view.affinity()
+    limits = [max(1, view.read("/proc/cpuinfo").count("processor\t:")) if allowed is None else len(allowed)]
+    for text in _group_limits(view, "cpu", ["cpu.max"], ["cpu.cfs_quota_us", "cpu.cfs_period_us"]):
+        quota = re.fullmatch(r"([1-9]\d*)\s+([1-9]\d*)", text)  # "max" (version 2) and "-1" (version 1): none here
+        if quota:
+            limits.append(-(-int(quota[1]) // int(quota[2])))
+    return min(limits)
 
 
-def memory_limit(view: View | None = None) -> int | None:
+def memory_limit(view: View = HERE) -> int | None:
     """Return the bytes of RAM this process may use, the least of RAM and every group limit; None: unknown."""
-    view = view or View()
-    limits = []
-    groups, version_2 = _control_groups(view, "memory")
-    for group in groups:
-        limit = _first_number(_text(group / ("memory.max" if version_2 else "memory.limit_in_bytes")))
-        if limit is not None and limit < UNLIMITED_BYTES:
-            limits.append(limit)
-    for line in view.read("/proc/meminfo").splitlines():
-        name, _, amount = line.partition(":")
-        kibibytes = _first_number(amount)
-        if name == "MemTotal" and kibibytes is not None:
-            limits.append(kibibytes * 1024)
+    texts = _group_limits(view, "memory", ["memory.max"], ["memory.limit_in_bytes"])
+    limits = [int(text) for text in texts if text.isdecimal() and int(text) < UNLIMITED_BYTES]
+    total = re.search(r"^MemTotal:\s*(\d+)", view.read("/proc/meminfo"), re.MULTILINE)
+    if total:
+        limits.append(int(total[1]) * 1024)
     return min(limits, default=None)
 
 
-def shared_memory(view: View | None = None) -> int | None:
+def shared_memory(view: View = HERE) -> int | None:
     """Return the bytes of /dev/shm, through which worker processes hand over arrays; None: there is none."""
-    view = view or View()
     try:
         size = view.statvfs(view.path("/dev/shm"))
     except OSError:
@@ -288,13 +249,12 @@ def shared_memory(view: View | None = None) -> int | None:
 # --- how large are the experiments ---
 
 
-def scale(view: View | None = None) -> str:
+def scale(view: View = HERE) -> str:
     """Return "smoke", "standard" or "full".
 
     Grading is always smoke. Otherwise COURSE_SCALE decides; where it is not set, CI and Binder are smoke and
     other machines standard. Raises ValueError when COURSE_SCALE holds another word.
     """
-    view = view or View()
     if view.variable("NBGRADER_EXECUTION"):
         return "smoke"
     chosen = view.variable("COURSE_SCALE")
@@ -305,6 +265,6 @@ def scale(view: View | None = None) -> str:
     return "smoke" if platform_name(view) in ("ci", "binder") else "standard"
 
 
-def budget(*, smoke: T, standard: T, full: T, view: View | None = None) -> T:
+def budget(*, smoke: T, standard: T, full: T, view: View = HERE) -> T:
     """Return the value of the current scale: `steps = budget(smoke=1_000, standard=90_000, full=900_000)`."""
     return {"smoke": smoke, "standard": standard, "full": full}[scale(view)]

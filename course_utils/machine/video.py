@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import mmap
 import os
 import shutil
 import subprocess
@@ -11,11 +12,13 @@ import tempfile
 import urllib.parse
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from course_utils.machine.runtime import usable_cpus
+from course_utils.machine.doctor import probes
+from course_utils.machine.runtime import HERE, usable_cpus
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,19 +38,13 @@ IMAGE_WIDTH = 320
 def find_ffmpeg() -> str | None:
     """Return a working ffmpeg that writes H.264, imageio-ffmpeg's or the one on PATH; None: there is none."""
     candidates = [shutil.which("ffmpeg")]
-    try:
+    with suppress(ImportError, RuntimeError):
         import imageio_ffmpeg
 
         candidates.insert(0, imageio_ffmpeg.get_ffmpeg_exe())
-    except (ImportError, RuntimeError):
-        pass
     for program in filter(None, candidates):
-        try:
-            # Some distributions build ffmpeg without the H.264 encoder.
-            done = subprocess.run([program, "-hide_banner", "-encoders"], capture_output=True, text=True, timeout=20)
-        except (OSError, subprocess.TimeoutExpired):
-            continue
-        if "libx264" in done.stdout:
+        # Some distributions build ffmpeg without the H.264 encoder.
+        if "libx264" in probes.run([program, "-hide_banner", "-encoders"], HERE, 20)["text"]:
             return program
     return None
 
@@ -60,12 +57,13 @@ class VideoWriter:
 
     def __init__(self, path: Path | str, frames_per_second: float) -> None:
         path = Path(path)
-        if path.suffix.lower() not in (".mp4", ".gif"):
+        suffix = path.suffix.lower()
+        if suffix not in (".mp4", ".gif"):
             raise ValueError(f"cannot write {path.name!r}: end the name in .mp4 or .gif")
         if not frames_per_second > 0:
             raise ValueError(f"fps is {frames_per_second!r}: give a number above 0")
-        self._ffmpeg = find_ffmpeg() if path.suffix.lower() == ".mp4" else None
-        if path.suffix.lower() == ".mp4" and self._ffmpeg is None:
+        self._ffmpeg = find_ffmpeg() if suffix == ".mp4" else None
+        if suffix == ".mp4" and self._ffmpeg is None:
             path = path.with_suffix(".gif")
             warnings.warn(
                 f"no ffmpeg with H.264 here: writing the animated image {path.name} instead "
@@ -144,12 +142,13 @@ class VideoWriter:
             if self._count == 0:
                 raise ValueError("there are no frames: nothing was saved")
             if self._process is None:
-                self._save_pictures()
+                first, *others = self._pictures
+                # GIF counts in hundredths of a second, and browsers slow down anything under two.
+                pause = max(20, round(1000 * self._stride / self._frames_per_second))
+                first.save(self._partial, save_all=True, append_images=others, duration=pause, loop=0)
             else:
-                try:
+                with suppress(BrokenPipeError):
                     self._process.stdin.close()
-                except BrokenPipeError:
-                    pass
                 if self._process.wait(timeout=600) != 0:
                     raise RuntimeError(self._failure())
             reason = why_unplayable(self._partial)
@@ -160,22 +159,13 @@ class VideoWriter:
             self.abort()
         return self.path
 
-    def _save_pictures(self) -> None:
-        first, *others = self._pictures
-        # GIF counts in hundredths of a second, and browsers slow down anything under two.
-        milliseconds = max(20, round(1000 * self._stride / self._frames_per_second))
-        first.save(self._partial, save_all=True, append_images=others, duration=milliseconds, loop=0)
-
     def abort(self) -> None:
         """Stop and remove what is not finished; a video that was at `path` before stays."""
         if self._process is not None:
-            if self._process.poll() is None:
-                self._process.kill()
+            self._process.kill()
             self._process.wait()
-            try:
+            with suppress(OSError):
                 self._process.stdin.close()
-            except OSError:
-                pass
             self._messages.close()
             self._process = None
         self._partial.unlink(missing_ok=True)
@@ -184,14 +174,12 @@ class VideoWriter:
 # --- what is in a file ---
 
 
-def _boxes(file: IO[bytes], start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
+def _boxes(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
     """Yield (kind, start of content, end) of the mp4 boxes between two offsets; stop at the first broken one."""
     while start + 8 <= end:
-        file.seek(start)
-        size, kind = int.from_bytes(file.read(4), "big"), file.read(4)
-        header = 8
+        size, kind, header = int.from_bytes(data[start : start + 4], "big"), data[start + 4 : start + 8], 8
         if size == 1:  # the size does not fit into 32 bits and follows
-            size, header = int.from_bytes(file.read(8), "big"), 16
+            size, header = int.from_bytes(data[start + 8 : start + 16], "big"), 16
         elif size == 0:  # up to the end
             size = end - start
         if size < header or start + size > end:
@@ -200,17 +188,20 @@ def _boxes(file: IO[bytes], start: int, end: int) -> Iterator[tuple[bytes, int, 
         start += size
 
 
-def _video_entries(file: IO[bytes], start: int, end: int, path: tuple[bytes, ...]) -> Iterator[bytes]:
-    """Yield the sample entries, each from its codec tag on, of the tracks below moov/trak/mdia/minf/stbl/stsd."""
-    for kind, first, last in _boxes(file, start, end):
-        if kind != path[0]:
-            continue
-        if len(path) > 1:
-            yield from _video_entries(file, first, last, path[1:])
-        else:
-            for tag, entry, entry_end in _boxes(file, first + 8, last):
-                file.seek(entry)
-                yield tag + file.read(min(entry_end - entry, 4096))
+def _entries(data: mmap.mmap) -> list[bytes]:
+    """Return the sample entries of all tracks, each from its codec tag on."""
+    spans = [(0, len(data))]
+    for wanted in (b"moov", b"trak", b"mdia", b"minf", b"stbl", b"stsd"):
+        spans = [(first, last) for span in spans for kind, first, last in _boxes(data, *span) if kind == wanted]
+    found = [box for first, last in spans for box in _boxes(data, first + 8, last)]
+    return [tag + data[first : min(last, first + 4096)] for tag, first, last in found]
+
+
+def _image_kind(path: Path) -> str:
+    """Return "gif" or "webp" for an animated image, by its first bytes, and an empty text for another file."""
+    with path.open("rb") as file:
+        start = file.read(12)
+    return "gif" if start[:4] == b"GIF8" else "webp" if start[8:12] == b"WEBP" else ""
 
 
 def why_unplayable(path: Path | str) -> str | None:
@@ -218,16 +209,13 @@ def why_unplayable(path: Path | str) -> str | None:
     path = Path(path)
     if not path.is_file():
         return f"there is no file {path.name}: record it first"
-    with path.open("rb") as file:
-        start = file.read(12)
-        if not start:
-            return f"{path.name} is empty: record it again"
-        if start[:4] == b"GIF8" or start[8:12] == b"WEBP":
-            return None
-        where = (b"moov", b"trak", b"mdia", b"minf", b"stbl", b"stsd")
-        size = path.stat().st_size
-        whole = max((end for _, _, end in _boxes(file, 0, size)), default=0) == size
-        entries = list(_video_entries(file, 0, size, where))
+    if path.stat().st_size == 0:
+        return f"{path.name} is empty: record it again"
+    if _image_kind(path):
+        return None
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        whole = max((end for _, _, end in _boxes(data, 0, len(data))), default=0) == len(data)
+        entries = _entries(data)
     entries = [entry for entry in entries if entry[:4] not in (b"mp4a", b"Opus", b"ac-3", b"tx3g")]
     if not entries or not whole:
         return f"{path.name} is cut off, or is no mp4 video: record it again"
@@ -265,10 +253,7 @@ def _tag(path: Path, max_bytes: int, label: str) -> str:
     data = base64.b64encode(path.read_bytes()).decode("ascii")
     name = html.escape(label or path.stem, quote=True)
     style = 'style="max-width:100%"'
-    with path.open("rb") as file:
-        start = file.read(12)
-    if start[:4] == b"GIF8" or start[8:12] == b"WEBP":
-        kind = "gif" if start[:4] == b"GIF8" else "webp"
+    if kind := _image_kind(path):
         return f'<img src="data:image/{kind};base64,{data}" alt="{name}" {style}>'
     return (
         f'<video controls loop muted playsinline aria-label="{name}" {style} '

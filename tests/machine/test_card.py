@@ -47,7 +47,7 @@ def quick_torch(monkeypatch):
     """The facts about torch have tests of their own."""
     monkeypatch.setattr(
         card,
-        "_torch_facts_from_a_child",
+        "torch_facts",
         lambda view: {"torch": "2.9.0+cu128", "torch_cuda": "12.8", "cudnn": 91002, "torch_error": None},
     )
     monkeypatch.delitem(sys.modules, "torch", raising=False)
@@ -238,7 +238,7 @@ def command(*arguments, **environ):
         ("raise ModuleNotFoundError(\"No module named 'torch'\")", "ModuleNotFoundError: No module named 'torch'"),
         (
             "raise OSError('/home/alice/lib/libtorch_cuda.so: undefined symbol')",
-            "OSError: /home/…/lib/libtorch_cuda.so: undefined symbol",
+            "OSError: /home/~/lib/libtorch_cuda.so: undefined symbol",
         ),
         ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "import torch crashed or did not end"),
     ],

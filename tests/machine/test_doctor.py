@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from course_utils.machine.doctor import Facts, diagnose, examples, parse, smi, texts, wheels
+from course_utils.machine.doctor import diagnose, examples, parse, smi, texts, wheels
 from course_utils.machine.doctor.facts import RENTED
 from course_utils.machine.doctor.findings import SEVERITIES, catalogue
 from course_utils.machine.doctor.schema import FIELDS, Reader, flatten, pattern_of
@@ -183,6 +183,9 @@ def test_nvidia_smi_details() -> None:
     assert sliced.mig_enabled
     assert [name[:12] for name in sliced.cards[0].slices] == ["MIG-0f3e2d1c", "MIG-7e6d5c4b"]
     assert not read("driver_580_t4.txt").mig_enabled
+    renamed = {"text": "| NVIDIA-SMI 590.48.01   KMD Version: 590.48.01   CUDA UMD Version: 13.1 |", "exit_code": 0}
+    assert smi.read(Reader({"nvidia_smi": renamed})).driver == (590, 48, 1)
+    assert smi.read(Reader({"nvidia_smi": renamed})).cuda == (13, 1)
 
 
 def test_versions() -> None:
@@ -247,4 +250,7 @@ def test_schema_describes_the_examples() -> None:
 def test_a_field_left_out_is_unknown_and_a_null_is_an_answer() -> None:
     assert parse({"torch": {"version": "2.13.0"}}).torch_has_cuda is None
     assert parse({"torch": {"version": "2.13.0", "cuda": None}}).torch_has_cuda is False
-    assert parse({}) == Facts(empty=True)
+    nothing = vars(parse({}))
+    assert [name for name, value in nothing.items() if value is False] == ["wsl"]
+    told = {name: value for name, value in nothing.items() if value not in (None, False, "", (), [], {})}
+    assert told == {"empty": True, "platform": "local", "smi": smi.Smi()}

@@ -85,7 +85,7 @@ def test_this_machine_fills_the_described_fields(here: dict[str, Any]) -> None:
     paths = [path for path, _ in flatten(evidence)]
     assert [path for path in paths if pattern_of(path) is None] == []
     facts = parse(evidence)
-    assert facts.unreadable == () and facts.unknown_fields == ()
+    assert facts.unreadable == [] and facts.unknown_fields == []
     given = {"error_text", "container.engine_error"}  # written by a person
     sections = {path.split(".")[0] for path in FIELDS} - given
     assert {path.split(".")[0] for path in paths} == sections
@@ -206,6 +206,12 @@ def test_empty_and_unset_variables_are_told_apart(pretended: Any) -> None:
 def test_foreign_libraries_on_the_library_path(pretended: Any) -> None:
     evidence = collect(pretended({"/opt/cuda/libcudnn.so.8": "", "/opt/cuda/readme": ""}, LD_LIBRARY_PATH="/opt/cuda"))
     assert evidence["libraries"]["shadowing"] == ["/opt/cuda/libcudnn.so.8"]
+
+
+def test_a_library_is_found_at_the_end_of_a_long_list(pretended: Any, tmp_path: Path) -> None:
+    lines = "for number in 1 2 3 4 5 6 7 8 9; do echo " + "x" * 10_000 + "; done\n"
+    executable(tmp_path / "bin" / "ldconfig", lines + "echo '\tlibcuda.so.1 (libc6,x86-64) => /opt/libcuda.so.1'\n")
+    assert collect(pretended())["libraries"]["cuda"] == "/opt/libcuda.so.1"
 
 
 def test_full_disk_without_file_entries(pretended: Any) -> None:

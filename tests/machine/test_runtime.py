@@ -25,7 +25,7 @@ def machine(root: Path, files=None, environ=None, working_folder=None, affinity=
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     folder = working_folder or root / "somewhere"
-    return View(root, environ or {}, folder, affinity, statvfs or (lambda path: None))
+    return View(root, environ or {}, folder, lambda: affinity, statvfs or (lambda path: None))
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,20 @@ def torch_build():
     tell(warnings="\n".join(dict.fromkeys(seen)))
 
 
+def torch_facts():
+    """Return torch's version, CUDA runtime, cuDNN and import error for the environment card; touches no card."""
+    facts = dict.fromkeys(("torch", "torch_cuda", "cudnn", "torch_error"))
+    try:
+        import torch
+
+        facts["torch"], facts["torch_cuda"] = str(torch.__version__), torch.version.cuda
+        facts["cudnn"] = torch.backends.cudnn.version()
+    except BaseException as error:
+        last_line = (str(error).strip().splitlines() or [""])[-1]
+        facts["torch_error"] = f"{type(error).__name__}: {last_line}"[:300]
+    return facts
+
+
 def atari():
     """Report ale-py's ROM files, and whether it imports and registers its ids."""
     place = importlib.util.find_spec("ale_py")
@@ -92,4 +106,5 @@ def nvml():
 
 if __name__ == "__main__":
     probes = {"torch": torch_build, "opencv": lambda: load("cv2"), "atari": atari, "nvml": nvml}
+    probes["card"] = lambda: tell(**torch_facts())
     attempt("probe", probes[sys.argv[1]])

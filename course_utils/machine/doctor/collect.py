@@ -1,6 +1,7 @@
 """`collect`: the machine's raw evidence, in the fields that catalogue/fields.toml describes."""
 
 import ctypes.util
+import importlib.util
 import json
 import os
 import platform
@@ -8,12 +9,11 @@ import re
 import sys
 from contextlib import suppress
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from .. import runtime
-from ..runtime import View
+from ..runtime import HERE, View
 from . import probes
 from .schema import ENVIRONMENT_VARIABLES, PACKAGES, VERSION, pattern_of
 
@@ -25,16 +25,18 @@ _CHILD_SECONDS = {"torch": 60.0, "opencv": 30.0, "atari": 30.0, "nvml": 10.0}
 _READ_ONCE = ("CUDA_VISIBLE_DEVICES", "MUJOCO_GL", "PYOPENGL_PLATFORM", "SDL_VIDEODRIVER")
 
 
-def collect(view: View | None = None) -> dict[str, Any]:
+def collect(view: View = HERE) -> dict[str, Any]:
     """Look at everything and return nested, JSON-able evidence; never raises, whatever is broken.
 
     Shell history, tokens and environment variables outside the list are not read; home folders are shortened.
     """
-    view = view or View()
     found = probes.gather(
         {
             "platform": lambda: _platform(view),
-            "container": lambda: {"inside": runtime.in_container(view), "markers": _markers(view)},
+            "container": lambda: {
+                "inside": runtime.in_container(view),
+                "markers": [path for path in runtime.CONTAINER_FILES if view.has(path)],
+            },
             "torch": lambda: _torch(view),
             "driver": lambda: _driver(view),
             "nvidia_smi": lambda: probes.run(["nvidia-smi"], view, _SMI_SECONDS),
@@ -44,7 +46,7 @@ def collect(view: View | None = None) -> dict[str, Any]:
             "device_nodes": lambda: _device_nodes(view),
             "environment": lambda: {name: view.environ.get(name) for name in ENVIRONMENT_VARIABLES},
             "process": _process,
-            "packages": _packages,
+            "packages": lambda: probes.versions(PACKAGES),
             "atari": lambda: _atari(view),
             "opencv": lambda: _child("opencv", view),
             "programs": lambda: _programs(view),
@@ -57,7 +59,7 @@ def collect(view: View | None = None) -> dict[str, Any]:
         },
         seconds=75.0,
     )
-    return _scrubbed({"schema": VERSION, **found}, view)
+    return view.without_names({"schema": VERSION, **found})
 
 
 def _child(name: str, view: View) -> dict[str, Any]:
@@ -86,10 +88,6 @@ def _platform(view: View) -> dict[str, Any]:
     }
 
 
-def _markers(view: View) -> list[str]:
-    return [path for path in ("/.dockerenv", "/run/.containerenv") if view.has(path)]
-
-
 def _torch(view: View) -> dict[str, Any]:
     told = probes.child("torch", view, _CHILD_SECONDS["torch"])
     build = None
@@ -107,24 +105,22 @@ def _torch(view: View) -> dict[str, Any]:
 
 def _driver(view: View) -> dict[str, Any]:
     names = [line.split()[0] for line in view.read("/proc/modules").splitlines() if line.strip()]
-    cards = {"0x10de": 0, "0x1002": 0}
-    for device in probes.listing(view, "/sys/bus/pci/devices"):
-        vendor, kind = (view.read(f"/sys/bus/pci/devices/{device}/{name}").strip() for name in ("vendor", "class"))
-        if vendor in cards and kind.startswith("0x03"):  # class 03: display controllers
-            cards[vendor] += 1
+    devices = [f"/sys/bus/pci/devices/{name}" for name in view.listing("/sys/bus/pci/devices")]
+    displays = [device for device in devices if view.read(f"{device}/class").startswith("0x03")]  # display controllers
+    makers = [view.read(f"{device}/vendor").strip() for device in displays]
     log = probes.run(["dmesg"], view, 5)
     lines = [line for line in log["text"].splitlines() if re.search(r"NVRM|\bXid\b|nouveau", line)]
     return {
         "proc_version": view.read("/proc/driver/nvidia/version").strip() or None,
         "modules": [name for name in names if re.match(r"nvidia|nouveau|amdgpu", name)],
-        "nvidia_cards": cards["0x10de"],
-        "amd_cards": cards["0x1002"],
+        "nvidia_cards": makers.count("0x10de"),
+        "amd_cards": makers.count("0x1002"),
         "kernel_log": "\n".join(lines[-40:]) if log["exit_code"] == 0 else None,
     }
 
 
 def _device_nodes(view: View) -> dict[str, Any]:
-    names = [name for name in probes.listing(view, "/dev") if re.fullmatch(r"nvidia[\w-]*|nvhost-gpu|dxg|kfd", name)]
+    names = [name for name in view.listing("/dev") if re.fullmatch(r"nvidia[\w-]*|nvhost-gpu|dxg|kfd", name)]
     files = [f"/dev/{name}" for name in names if not view.path(f"/dev/{name}").is_dir()]
     denied = [name for name in files if not os.access(view.path(name), os.R_OK | os.W_OK)]
     return {"present": files, "denied": denied}
@@ -134,24 +130,13 @@ def _process() -> dict[str, Any]:
     """Look at this very process: in a notebook, the kernel. Nothing is imported and CUDA is not started."""
     torch = sys.modules.get("torch")
     started = bool(torch and torch.cuda.is_initialized())
-    entries: list[bytes] = []
-    with suppress(OSError):
-        entries = Path("/proc/self/environ").read_bytes().split(b"\0")
-    first = dict(entry.decode("utf-8", "replace").partition("=")[::2] for entry in entries if entry)
+    first = dict(entry.partition("=")[::2] for entry in HERE.read("/proc/self/environ").split("\0"))
     return {
         "cuda_initialised": started,
         "device_count": torch.cuda.device_count() if torch and started else None,
         "modules": [name for name in ("torch", "pygame", "mujoco") if name in sys.modules],
-        "changed_variables": [name for name in _READ_ONCE if entries and first.get(name) != os.environ.get(name)],
+        "changed_variables": [name for name in _READ_ONCE if any(first) and first.get(name) != os.environ.get(name)],
     }
-
-
-def _packages() -> dict[str, Any]:
-    found: dict[str, Any] = dict.fromkeys(PACKAGES)
-    for name in PACKAGES:
-        with suppress(Exception):  # damaged metadata raises more than PackageNotFoundError
-            found[name] = metadata.version(name)
-    return found
 
 
 def _atari(view: View) -> dict[str, Any]:
@@ -160,11 +145,9 @@ def _atari(view: View) -> dict[str, Any]:
 
 
 def _programs(view: View) -> dict[str, Any]:
-    binaries: list[Any] = []
-    with suppress(metadata.PackageNotFoundError):
-        binaries = metadata.files("imageio-ffmpeg") or []
-    places = [str(file.locate()) for file in binaries if re.search(r"binaries/ffmpeg-[\w.-]+$", str(file))]
-    bundled = next((place for place in places if os.path.exists(place)), None)
+    package = importlib.util.find_spec("imageio_ffmpeg")
+    binaries = Path(package.origin).parent.glob("binaries/ffmpeg-*") if package and package.origin else ()
+    bundled = next(map(str, binaries), None)
     return {name: probes.which(name, view) for name in ("Xvfb", "ffmpeg", "swig")} | {"imageio_ffmpeg": bundled}
 
 
@@ -173,7 +156,7 @@ def _libraries(view: View) -> dict[str, Any]:
     match = re.search(r"libcuda\.so\.1 .*=> (\S+)", probes.run(["ldconfig", "-p"], view, 5)["text"])
     found["cuda"] = match.group(1) if match else ctypes.util.find_library("cuda")
     folders = [folder for folder in view.variable("LD_LIBRARY_PATH").split(os.pathsep) if folder]
-    files = [(folder, name) for folder in folders for name in probes.listing(view, folder)]
+    files = [(folder, name) for folder in folders for name in view.listing(folder)]
     foreign = [f"{folder}/{name}" for folder, name in files if re.match(r"lib(cudnn|cublas|cudart|nccl)\w*\.so", name)]
     return {**found, "shadowing": foreign[:20]}
 
@@ -203,16 +186,3 @@ def _disks(view: View) -> dict[str, Any]:
         }
 
     return probes.gather({name: partial(probe, place) for name, place in places.items()}, seconds=10.0)
-
-
-def _scrubbed(value: Any, view: View) -> Any:
-    """Shorten home folders to "~", so that no user's name leaves the machine."""
-    if isinstance(value, dict):
-        return {name: _scrubbed(inner, view) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_scrubbed(inner, view) for inner in value]
-    if not isinstance(value, str):
-        return value
-    home = view.variable("HOME")
-    text = value.replace(home, "~") if len(home) > 1 else value
-    return re.sub(r"(/home|/Users|/mnt/\w/Users)/[^/\s:;,'\"]+", r"\1/~", text)

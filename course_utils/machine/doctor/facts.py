@@ -1,62 +1,95 @@
-"""The typed record that the rules read, and `parse`, which makes it from raw evidence.
+"""The typed record that the rules read, made from raw evidence.
 
-In every field None means unknown: nobody looked. "Looked and found nothing" is False, 0, "" or ().
+In every fact None means unknown: nobody looked. "Looked and found nothing" is False, 0, "" or ().
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 from . import smi, texts
-from .schema import FIELDS, Reader, Values
-from .smi import Smi
+from .schema import FIELDS, Reader
 from .texts import Signal, Version
 
 RENTED = ("colab", "kaggle", "autodl", "binder", "ci")
 
 
-@dataclass(frozen=True)
-class Facts(Values):
+class Facts(Reader):
     """What is known about the machine: the evidence as given (`values`), and what had to be worked out from it."""
 
-    values: dict[str, Any] = field(default_factory=dict)
-    # where
-    platform: str = "local"
-    wsl: bool = False
-    container: bool | None = None
-    python: Version | None = None
-    libc_name: str = ""
-    libc: Version | None = None
-    # torch
-    torch_installed: bool | None = None
-    torch_version: str = ""
-    torch_has_cuda: bool | None = None
-    torch_cuda: Version | None = None
-    torch_hip: str = ""
-    torch_build: str = ""
-    available: bool | None = None
-    operation_works: bool | None = None
-    capabilities: tuple[Version, ...] = ()
-    arch_list: tuple[str, ...] = ()
-    # driver and card
-    smi: Smi = field(default_factory=Smi)
-    driver_cuda: Version | None = None
-    driver_loaded: bool | None = None
-    nvidia_cards: int | None = None
-    nodes: tuple[str, ...] | None = None
-    # software, by name in lower case
-    environment: Mapping[str, str | None] = field(default_factory=dict)
-    packages: Mapping[str, str | None] = field(default_factory=dict)
-    programs: Mapping[str, str | None] = field(default_factory=dict)
-    libraries: Mapping[str, str | None] = field(default_factory=dict)
-    shadowing: tuple[str, ...] = ()
-    # texts
-    signals: tuple[Signal, ...] = ()
-    error_text: str = ""
-    unreadable: tuple[str, ...] = ()
-    unknown_fields: tuple[str, ...] = ()
-    empty: bool = False
+    def __init__(self, evidence: Mapping[str, Any]) -> None:
+        super().__init__(evidence)
+        self.empty = not any(path != "schema" for path in self.values)
+        self._read_place()
+        self._read_torch()
+        # Driver and card.
+        self.smi = smi.read(self)
+        loaded = self.text("driver.proc_version") or "nvidia" in (self.words("driver.modules") or ())
+        self.driver_loaded = True if loaded else False if self.known("driver.proc_version") else None
+        self.nvidia_cards: int | None = self.value("driver.nvidia_cards")
+        self.nodes = self.words("device_nodes.present")
+        # Software, by name in lower case.
+        self.environment: dict[str, str | None] = self.section("environment")
+        self.packages: dict[str, str | None] = self.named("packages")
+        self.programs: dict[str, str | None] = self.named("programs")
+        self.libraries: dict[str, str | None] = self.named("libraries")
+        self.shadowing = self.words("libraries.shadowing") or ()
+        # Texts, and the known messages in them.
+        self.error_text = self.text("error_text")
+        found = [entry for path in FIELDS if FIELDS[path].messages for entry in texts.signals(path, self.text(path))]
+        self.signals = tuple(sorted(found, key=lambda entry: entry.order))
+
+    def _read_place(self) -> None:
+        name, libc = self.text("platform.name").strip().lower() or "local", self.text("platform.libc")
+        # "wsl" and "docker" are not platforms of the course, but the natural words to write there.
+        self.platform = "local" if name in ("wsl", "wsl2", "container", "docker") else name
+        self.wsl = "microsoft" in self.text("platform.kernel").lower() or name in ("wsl", "wsl2")
+        self.container: bool | None = self.value("container.inside")
+        markers = self.words("container.markers")
+        if markers or name in ("container", "docker"):
+            self.container = True
+        elif self.container is None and markers is not None:
+            self.container = False
+        self.python = texts.version(self.text("platform.python"))
+        self.libc_name = "musl" if "musl" in libc.lower() else "glibc" if libc else ""
+        self.libc = texts.version(libc)
+
+    def _read_torch(self) -> None:
+        version = self.text("torch.version") or self.text("packages.torch")
+        tag = texts.build_tag(self.text("torch.version")) or texts.build_tag(self.text("packages.torch"))
+        build, hip = self.text("torch.conda_build"), self.text("torch.hip")
+        error, operation = self.text("torch.import_error"), self.text("torch.operation").strip()
+        missing = (
+            re.search(r"No module named '?torch'?\s*$", error, re.MULTILINE)
+            or self.text("torch.error") == "missing"
+            or (self.absent("torch.version") and not version and not error)
+        )
+        self.torch_installed = False if missing else True if version or error else None
+        self.torch_version = version
+        self.torch_cuda = texts.version(self.text("torch.cuda"))
+        # torch's own answer comes before the tag, which stands for a field that nobody filled in.
+        if not self.torch_cuda and (error or not self.absent("torch.cuda")):
+            self.torch_cuda = texts.tag_cuda(tag)
+        without_cuda = hip or tag.startswith(("cpu", "rocm")) or build.startswith("cpu") or "_cpu" in build
+        without_cuda = without_cuda or (self.absent("torch.cuda") and version and not error)
+        self.torch_has_cuda = True if self.torch_cuda else False if without_cuda else None
+        self.torch_hip = hip or (tag if tag.startswith("rocm") else "")
+        self.torch_build = build or tag
+        self.available: bool | None = self.value("torch.available")
+        self.operation_works = operation.lower() == "ok" if operation else None
+        said = "\n".join(self.text(path) for path in ("torch.warnings", "torch.operation", "error_text"))
+        self.driver_cuda = texts.encoded_version(said)
+        # The card, as torch lists it, as a warning says it, or by its name.
+        listed = self.words("torch.capabilities") or ()
+        if len(listed) == 2 and all(word.isdigit() for word in listed):
+            listed = (".".join(listed),)  # one card, written as [8, 6]
+        warned = re.findall(r"CUDA capability (sm_\d+\w?|\d+\.\d+)", said, re.IGNORECASE)[:1]
+        named = map(texts.capability_of_name, self.words("torch.device_names") or ())
+        tellings = (map(texts.capability, listed), map(texts.capability, warned), named)
+        known = [[version for version in telling if version] for telling in tellings]
+        self.capabilities: list[Version] = known[0] or known[1] or known[2]
+        kernels = re.search(r"supports CUDA capabilities ([^.\n]*(?:sm|compute)_\w+)", said)
+        self.arch_list = self.words("torch.arch_list") or (tuple(kernels.group(1).split()) if kernels else ())
 
     def signal(self, *names: str, outside: str = "") -> Signal | None:
         """Return the first known message of these kinds; `outside` leaves out one field."""
@@ -107,80 +140,4 @@ def card_of(facts: Facts) -> Version | None:
 
 def parse(evidence: Mapping[str, Any]) -> Facts:
     """Turn raw evidence into facts; never raises on a field of a wrong type, it lists it in `unreadable`."""
-    reader = Reader(evidence)
-    name, libc = reader.text("platform.name").strip().lower() or "local", reader.text("platform.libc")
-    container, markers = reader.value("container.inside"), reader.words("container.markers")
-    if markers or name in ("container", "docker"):
-        container = True
-    elif container is None and markers is not None:
-        container = False
-    loaded = reader.text("driver.proc_version") or "nvidia" in (reader.words("driver.modules") or ())
-    found = [entry for path in FIELDS if FIELDS[path].messages for entry in texts.signals(path, reader.text(path))]
-    return Facts(
-        values=reader.values,
-        # "wsl" and "docker" are not platforms of the course, but the natural words to write there.
-        platform="local" if name in ("wsl", "wsl2", "container", "docker") else name,
-        wsl="microsoft" in reader.text("platform.kernel").lower() or name in ("wsl", "wsl2"),
-        container=container,
-        python=texts.version(reader.text("platform.python")),
-        libc_name="musl" if "musl" in libc.lower() else "glibc" if libc else "",
-        libc=texts.version(libc),
-        **_torch(reader),
-        smi=smi.read(reader),
-        driver_loaded=True if loaded else False if reader.known("driver.proc_version") else None,
-        nvidia_cards=reader.value("driver.nvidia_cards"),
-        nodes=reader.words("device_nodes.present"),
-        environment=reader.section("environment"),
-        packages=reader.named("packages"),
-        programs=reader.named("programs"),
-        libraries=reader.named("libraries"),
-        shadowing=reader.words("libraries.shadowing") or (),
-        signals=tuple(sorted(found, key=lambda entry: entry.order)),
-        error_text=reader.text("error_text"),
-        unreadable=tuple(reader.unreadable),
-        unknown_fields=tuple(reader.unknown),
-        empty=not any(path != "schema" for path in reader.values),
-    )
-
-
-def _torch(reader: Reader) -> dict[str, Any]:
-    version = reader.text("torch.version") or reader.text("packages.torch")
-    tag = texts.build_tag(reader.text("torch.version")) or texts.build_tag(reader.text("packages.torch"))
-    build, hip = reader.text("torch.conda_build"), reader.text("torch.hip")
-    error, operation = reader.text("torch.import_error"), reader.text("torch.operation").strip()
-    cuda = texts.version(reader.text("torch.cuda"))
-    # torch's own answer comes before the tag, which stands for a field that nobody filled in.
-    if not cuda and (error or not reader.absent("torch.cuda")):
-        cuda = texts.tag_cuda(tag)
-    cpu_or_rocm = hip or tag.startswith(("cpu", "rocm")) or build.startswith("cpu") or "_cpu" in build
-    said_none = reader.absent("torch.cuda") and version and not error
-    missing = (
-        re.search(r"No module named '?torch'?\s*$", error, re.MULTILINE)
-        or reader.text("torch.error") == "missing"
-        or (reader.absent("torch.version") and not version and not error)
-    )
-    said = "\n".join(reader.text(path) for path in ("torch.warnings", "torch.operation", "error_text"))
-    # The card, as torch lists it, as a warning says it, or by its name.
-    listed = reader.words("torch.capabilities") or ()
-    if len(listed) == 2 and all(word.isdigit() for word in listed):
-        listed = (".".join(listed),)  # one card, written as [8, 6]
-    warned = re.findall(r"CUDA capability (sm_\d+\w?|\d+\.\d+)", said, re.IGNORECASE)[:1]
-    kernels = re.search(r"supports CUDA capabilities ([^.\n]*(?:sm|compute)_\w+)", said)
-    names = [texts.capability_of_name(name) for name in reader.words("torch.device_names") or ()]
-    return {
-        "torch_installed": False if missing else True if version or error else None,
-        "torch_version": version,
-        "torch_has_cuda": True if cuda else False if cpu_or_rocm or said_none else None,
-        "torch_cuda": cuda,
-        "torch_hip": hip or (tag if tag.startswith("rocm") else ""),
-        "torch_build": build or tag,
-        "available": reader.value("torch.available"),
-        "operation_works": operation.lower() == "ok" if operation else None,
-        "capabilities": _known(listed) or _known(warned) or tuple(filter(None, names)),
-        "arch_list": reader.words("torch.arch_list") or (tuple(kernels.group(1).split()) if kernels else ()),
-        "driver_cuda": texts.encoded_version(said),
-    }
-
-
-def _known(capabilities: Iterable[str]) -> tuple[Version, ...]:
-    return tuple(filter(None, map(texts.capability, capabilities)))
+    return Facts(evidence)

@@ -9,14 +9,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from ..runtime import View
 
-TEXT_LIMIT = 20_000
+TEXT_LIMIT = 200_000  # bytes; `ldconfig -p` of a desktop takes more than 100,000
 _CHILD = Path(__file__).with_name("child.py")
 _MARK = "DOCTOR-PROBE "
 
@@ -88,8 +89,10 @@ def gather(probes: dict[str, Callable[[], Any]], seconds: float) -> dict[str, An
     return {name: results.get(name, {"error": f"timed out after {seconds:g} s"}) for name in probes}
 
 
-def listing(view: View, folder: str) -> list[str]:
-    """Return the names in a folder, sorted; empty where it cannot be read."""
-    with suppress(OSError):
-        return sorted(os.listdir(view.path(folder)))
-    return []
+def versions(packages: Iterable[str]) -> dict[str, str | None]:
+    """Return the installed version of each package; None: not installed."""
+    found: dict[str, str | None] = dict.fromkeys(packages)
+    for name in found:
+        with suppress(Exception):  # damaged metadata raises more than PackageNotFoundError
+            found[name] = metadata.version(name)
+    return found

@@ -10,7 +10,7 @@ _BACKENDS = ("egl", "osmesa", "glfw", "off", "disable", "disabled", "cgl", "wgl"
 
 def rules(facts: Facts) -> Iterator[Finding]:
     """Yield the findings about rendering, video and fonts."""
-    window = _window(facts) or _sdl(facts)
+    window = _window(facts)
     opengl = window or _mujoco(facts)
     if opengl:
         yield opengl
@@ -29,15 +29,10 @@ def _no_screen(facts: Facts) -> bool:
 
 
 def _window(facts: Facts) -> Finding | None:
-    """Calls that want to open a window."""
+    """Calls that want to open a window; SDL, which pygame draws with, reads SDL_VIDEODRIVER when its display starts."""
     for signal in facts.told("window"):
         display = facts.variable("DISPLAY") if signal.name == "no_server" else ""
         return found(facts, signal.code, signal, display and f"DISPLAY={display!r}", severity=signal.severity)
-    return None
-
-
-def _sdl(facts: Facts) -> Finding | None:
-    """SDL, which pygame draws with, reads SDL_VIDEODRIVER when its display starts."""
     driver, signal, dummy = facts.variable("SDL_VIDEODRIVER"), facts.signal("sdl_video"), facts.signal("gl_with_dummy")
     no_screen = _no_screen(facts) and not facts.variable("WAYLAND_DISPLAY")
     shown = f"SDL_VIDEODRIVER={driver or 'not set'}"

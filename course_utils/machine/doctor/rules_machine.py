@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from .facts import Facts
 from .findings import Finding, found
@@ -33,38 +34,34 @@ def _megabytes(count: int | None) -> str:
 
 def _disks(facts: Facts, workers_starve: bool) -> Iterator[Finding]:
     names = sorted({path.split(".")[1] for path in facts.values if path.startswith("disks.")})
-    free = {name: size for name in names if (size := facts.value(f"disks.{name}.free_bytes")) is not None}
+    disks = {name: facts.section(f"disks.{name}") for name in names}
+    free = {name: disk["free_bytes"] for name, disk in disks.items() if disk.get("free_bytes") is not None}
     full = [name for name, size in free.items() if size < FULL_BYTES]
     low = [name for name, size in free.items() if size < LOW_BYTES and name != "temporary"]
-    crowded = [name for name in names if _few_entries(facts, name)]
-    if full:
-        yield _disk(facts, "disk.full", full)
-    if crowded:
-        yield _disk(facts, "disk.no_file_entries", crowded)
-    if low and not full and not crowded:
-        yield _disk(facts, "disk.low", low)
+    crowded = [name for name, disk in disks.items() if _few_entries(disk)]
+    for code, found_on in {
+        "disk.full": full,
+        "disk.no_file_entries": crowded,
+        "disk.low": [] if full or crowded else low,
+    }.items():
+        if found_on:
+            lines = [_disk_line(name, disks[name]) for name in found_on]
+            yield found(facts, code, *lines, path=", ".join(disks[name].get("path") or name for name in found_on))
     for signal in facts.told("disk"):
         explained = full or crowded or workers_starve or "/dev/shm" in signal.line
         if signal.name != "no_space" or not explained:
             yield found(facts, signal.code, signal)
 
 
-def _few_entries(facts: Facts, name: str) -> bool:
-    free = facts.value(f"disks.{name}.free_inodes")
-    return free is not None and free < FULL_INODES and facts.value(f"disks.{name}.total_inodes") != 0
+def _few_entries(disk: dict[str, Any]) -> bool:
+    free = disk.get("free_inodes")
+    return free is not None and free < FULL_INODES and disk.get("total_inodes") != 0
 
 
-def _disk(facts: Facts, code: str, names: list[str]) -> Finding:
-    lines, places = [], []
-    for name in names:
-        place, disk = facts.text(f"disks.{name}.path"), facts.section(f"disks.{name}")
-        line = (
-            f"disks.{name} {place}: {_megabytes(disk.get('free_bytes'))} of {_megabytes(disk.get('total_bytes'))} free"
-        )
-        few = _few_entries(facts, name)
-        lines.append(line + (f", but {disk['free_inodes']} of {disk.get('total_inodes')} file entries" if few else ""))
-        places.append(place or name)
-    return found(facts, code, *lines, path=", ".join(places))
+def _disk_line(name: str, disk: dict[str, Any]) -> str:
+    free, total = _megabytes(disk.get("free_bytes")), _megabytes(disk.get("total_bytes"))
+    entries = f", but {disk['free_inodes']} of {disk.get('total_inodes')} file entries" if _few_entries(disk) else ""
+    return f"disks.{name} {disk.get('path') or ''}: {free} of {total} free{entries}"
 
 
 def _shared_memory(facts: Facts, workers_starve: bool) -> Iterator[Finding]:

@@ -7,17 +7,12 @@ from . import texts
 from .chain import shadow_lines
 from .facts import Facts
 from .findings import Finding, found
+from .schema import table
 from .texts import as_text, last_line
 
 OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 14)
 OLDEST_TORCH = (2, 8)
 OLDEST_GLIBC = (2, 28)  # the wheels of torch, onnxruntime and ale-py are tagged manylinux_2_28
-# Causes whose cure installs another torch: its age and its relatives are settled on the way.
-_NEW_TORCH = """
-    cuda.cpu_only_build cuda.rocm_build cuda.jetson_wheel cuda.driver_too_old cuda.card_too_old cuda.card_too_new
-    cuda.no_kernel_for_card cuda.cudnn_conflict torch.cuda_library_missing torch.cuda_library_mismatch
-    torch.import_failed torch.foreign_libraries torch.family_mixed torch.missing
-""".split()
 
 
 def rules(facts: Facts, earlier: set[str]) -> Iterator[Finding]:
@@ -108,7 +103,7 @@ def _torch_package(facts: Facts, earlier: set[str]) -> Iterator[Finding]:
     libraries = {"torch.foreign_libraries", "torch.cuda_library_missing", "cuda.cudnn_conflict"}
     if facts.shadowing and not earlier & libraries:
         yield found(facts, "torch.foreign_libraries", *shadow_lines(facts))
-    if earlier.intersection(_NEW_TORCH):
+    if earlier.intersection(table("names")["new_torch"]):
         return
     partner, number = _foreign_partner(facts), texts.version(facts.torch_version)
     if partner:
@@ -140,12 +135,10 @@ def _foreign_partner(facts: Facts) -> str | None:
 
 
 def _opencv(facts: Facts, explained: bool) -> Finding | None:
-    library, window, error = facts.signal("opencv_gl"), facts.signal("qt_plugin"), facts.text("opencv.import_error")
+    error = facts.text("opencv.import_error")
     builds = [name for name, version in facts.packages.items() if name.startswith("opencv") and version]
-    if library:
-        return found(facts, "opencv.system_library_missing", library)
-    if window:
-        return found(facts, "opencv.window_build", window)
+    for signal in facts.told("opencv"):
+        return found(facts, signal.code, signal)
     if error and "No module named 'cv2'" not in error and not explained:
         return found(facts, "opencv.import_failed", f"opencv.import_error: {last_line(error)}")
     if len(builds) > 1:
@@ -176,7 +169,7 @@ def _missing_module(facts: Facts) -> Finding | None:
     if not match:
         return None
     name = match.group(1) or match.group(2)
-    package = texts.names()["packages"].get(name, name)
+    package = table("names")["packages"].get(name, name)
     installed = [re.split(r"[\[>]", package.strip('"'))[0], name.replace("_", "-")]
     version = next((facts.packages[one] for one in installed if facts.packages.get(one)), None)
     if name == "torch" and not facts.text("torch.import_error"):

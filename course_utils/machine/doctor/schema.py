@@ -6,11 +6,20 @@ The same table prints `course doctor --schema`, reads evidence files and names w
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 CATALOGUE = Path(__file__).with_name("catalogue")
-_TABLE = tomllib.loads((CATALOGUE / "fields.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """Return catalogue/NAME.toml."""
+    return tomllib.loads((CATALOGUE / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+_TABLE = table("fields")
 VERSION: int = _TABLE["version"]
 ENVIRONMENT_VARIABLES: list[str] = _TABLE["environment_variables"]
 PACKAGES: list[str] = _TABLE["packages"]
@@ -57,10 +66,28 @@ def flatten(evidence: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield f"{section}.{name}", inner
 
 
-class Values:
-    """Typed access to evidence by dotted path: a missing path is unknown, null is the answer "nothing there"."""
+class Reader:
+    """Typed access to evidence by dotted path: a missing path is unknown, null is the answer "nothing there".
 
-    values: dict[str, Any]
+    A value of a wrong type is named in `unreadable` and counts as unknown.
+    """
+
+    def __init__(self, evidence: Mapping[str, Any]) -> None:
+        self.values: dict[str, Any] = {}
+        self.unreadable: list[str] = []
+        self.unknown_fields: list[str] = []
+        for path, value in flatten(evidence):
+            field = FIELDS.get(pattern_of(path) or "")
+            if field and field.type == "integer" and isinstance(value, float) and value.is_integer():
+                value = int(value)  # a program wrote 2147483648.0
+            if field and (value is None or type(value) is _TYPES[field.type]):  # True is not an integer here
+                self.values[path] = value
+            elif field:
+                self.unreadable.append(f"{path} should be {field.type}, found {type(value).__name__}")
+            elif path.split(".")[0] not in _SECTIONS:
+                self.unknown_fields.append(path)
+            elif value is not None:  # a section that is null is unknown
+                self.unreadable.append(f"{path} is not a field")
 
     def known(self, path: str) -> bool:
         """Say whether the evidence holds this field, null included."""
@@ -90,30 +117,3 @@ class Values:
     def named(self, section: str) -> dict[str, Any]:
         """Return a section by names in lower case and with hyphens; "" counts as null."""
         return {name.lower().replace("_", "-"): value or None for name, value in self.section(section).items()}
-
-
-class Reader(Values):
-    """Reads evidence field by field; a wrong type is named in `unreadable` and counts as unknown."""
-
-    def __init__(self, evidence: Mapping[str, Any]) -> None:
-        self.values = {}
-        self.unreadable: list[str] = []
-        self.unknown: list[str] = []
-        for path, value in flatten(evidence):
-            pattern = pattern_of(path)
-            kind = FIELDS[pattern].type if pattern else ""
-            if kind == "integer" and isinstance(value, float) and value.is_integer():
-                value = int(value)  # a program wrote 2147483648.0
-            if pattern and (value is None or _fits(kind, value)):
-                self.values[path] = value
-            elif pattern:
-                self.unreadable.append(f"{path} should be {kind}, found {type(value).__name__}")
-            elif path.split(".")[0] not in _SECTIONS:
-                self.unknown.append(path)
-            elif value is not None:  # a section that is null is unknown
-                self.unreadable.append(f"{path} is not a field")
-
-
-def _fits(kind: str, value: Any) -> bool:
-    # In Python True is also an integer.
-    return isinstance(value, _TYPES[kind]) and isinstance(value, bool) == (kind == "boolean")

@@ -60,14 +60,16 @@ def read(evidence: Reader) -> Smi:
     rows, cards = _CARD.findall(text), _listed_cards(listing)
     if not cards or len(rows) == len(cards):
         # The list has the full names, the table the rest.
-        listed = cards or [Card(name) for name, *_ in rows]
-        cards = [_with_row(card, *row[1:]) for card, row in zip(listed, rows, strict=True)]
+        listed, cards = cards or [Card(name) for name, *_ in rows], []
+        for card, (_, used, total, mode) in zip(listed, rows, strict=True):
+            memory = {"memory_used": int(used), "memory_total": int(total)} if total else {}
+            cards.append(replace(card, compute_mode=mode, **memory))
     state, line = _state(evidence, text, cards)
     if state is None and listing:
         state = "ok" if cards else next((state for state, _ in _told(listing)), None)
-    driver = re.search(r"Driver Version\s*:\s*([\d.]+)", text)
+    driver = re.search(r"(?:Driver|KMD) Version\s*:\s*([\d.]+)", text)
     driver_text = driver.group(1) if driver else evidence.text("nvml.driver_version")
-    # Newer drivers print "CUDA UMD Version" beside or instead of "CUDA Version".
+    # Newer drivers print "KMD Version" and "CUDA UMD Version" beside or instead of the old words.
     cuda = re.search(r"CUDA (?:UMD |Driver )?Version\s*:\s*([\d.]+)", text)
     mig = re.search(r"\|\s*Enabled\s*\|?\s*$", text, re.MULTILINE)
     return Smi(
@@ -114,11 +116,6 @@ def _state(evidence: Reader, text: str, cards: list[Card]) -> tuple[str | None, 
     if evidence.absent("nvidia_smi.path"):
         return "missing", "nvidia_smi.path: not found"
     return None, ""
-
-
-def _with_row(card: Card, used: str, total: str, mode: str) -> Card:
-    memory = {"memory_used": int(used), "memory_total": int(total)} if total else {}
-    return replace(card, compute_mode=mode, **memory)
 
 
 def _listed_cards(listing: str) -> list[Card]:

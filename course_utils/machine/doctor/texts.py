@@ -1,12 +1,11 @@
 """Parsers for what programs print: pure functions from text to values."""
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from .schema import CATALOGUE
+from .schema import table
 
 Version = tuple[int, ...]
 _LONGEST = 100_000  # characters of a long log that are read from its start and from its end
@@ -32,14 +31,11 @@ class Signal:
 @cache
 def _messages() -> list[tuple[re.Pattern[str], dict[str, Any]]]:
     """Return for each known message its expression and what is known about it."""
-    table = tomllib.loads((CATALOGUE / "signals.toml").read_text(encoding="utf-8"))
-    return [
-        (
-            re.compile("|".join(entry.pop("patterns")), re.IGNORECASE | re.MULTILINE),
-            {"name": name, "order": order} | entry,
-        )
-        for order, (name, entry) in enumerate(table.items())
-    ]
+    known = []
+    for order, (name, entry) in enumerate(table("signals").items()):
+        pattern = re.compile("|".join(entry["patterns"]), re.IGNORECASE | re.MULTILINE)
+        known.append((pattern, {"name": name, "order": order} | {k: v for k, v in entry.items() if k != "patterns"}))
+    return known
 
 
 @lru_cache(maxsize=256)
@@ -97,13 +93,7 @@ def capability(text: str) -> Version | None:
     return (int(match.group(1)), int(match.group(2))) if match else None
 
 
-@cache
-def names() -> dict[str, Any]:
-    """Return catalogue/names.toml: cards by name, packages by module."""
-    return tomllib.loads((CATALOGUE / "names.toml").read_text(encoding="utf-8"))
-
-
 def capability_of_name(name: str) -> Version | None:
     """Return the compute capability of a card by its name, None for a name not in names.toml."""
-    fitting = (card for card in names()["cards"] if re.search(card["name"], name, re.IGNORECASE))
+    fitting = (card for card in table("names")["cards"] if re.search(card["name"], name, re.IGNORECASE))
     return next((tuple(card["capability"]) for card in fitting), None)
