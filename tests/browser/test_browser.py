@@ -1,4 +1,4 @@
-"""JupyterLab in a real Chromium: notebook 00 and 01 run, and the fault gallery answers to mouse and keyboard."""
+"""JupyterLab in a real Chromium: notebooks run, the fault gallery answers, the training dashboard moves."""
 
 import json
 import os
@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 import pytest
 from playwright import sync_api as playwright
 
@@ -34,6 +35,18 @@ RUN_CELL = """async id => {
     notebook.activeCellIndex = notebook.widgets.findIndex(cell => cell.model.id === id);
     await jupyterapp.commands.execute('notebook:run-cell');
 }"""
+TRAINING = """
+import dataclasses, os
+os.environ["COURSE_SCALE"] = "standard"  # smoke, which the server sets, draws the end only
+from course_utils import lessons
+from course_utils.agents.ppo import train
+from course_utils.agents.ppo_config import PONG_PPO
+from course_utils.lessons.dashboard import TrainingDashboard
+lessons.start()
+config = dataclasses.replace(PONG_PPO, envs=8, steps=64, epochs=1, total_steps=100_000_000)
+agent = train(config, on_update=TrainingDashboard(price_per_hour=1.58, currency="CNY"))
+print(f"interrupted: {agent.interrupted}")
+"""
 
 pytestmark = [
     pytest.mark.browser,
@@ -46,6 +59,9 @@ def lab(tmp_path_factory) -> Iterator[str]:
     """Serve a copy of the notebooks with settings and folders of their own; the address of the server."""
     folder = tmp_path_factory.mktemp("lab")
     shutil.copytree(ROOT / "notebooks", folder / "notebooks")
+    notebook = nbformat.read(folder / "notebooks" / "00_start_here.ipynb", 4)  # for its kernel
+    notebook.cells = [nbformat.v4.new_code_cell(TRAINING)]
+    nbformat.write(notebook, folder / "notebooks" / "training.ipynb")
     for name, settings in SETTINGS.items():
         path = folder / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,11 +121,15 @@ def page(tmp_path):
         browser.close()
 
 
-def run_notebook(page, lab: str, name: str) -> None:
-    """Open a notebook, run all its cells and assert that none raised."""
+def open_notebook(page, lab: str, name: str) -> None:
     page.goto(f"{lab}/lab/tree/{name}?reset", wait_until="domcontentloaded")
     page.wait_for_selector(".jp-Notebook .jp-Cell")
     page.wait_for_function(IDLE)
+
+
+def run_notebook(page, lab: str, name: str) -> None:
+    """Open a notebook, run all its cells and assert that none raised."""
+    open_notebook(page, lab, name)
     page.evaluate("() => jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(IDLE)
     outputs = {cell["id"]: cell["outputs"] for cell in page.evaluate(OUTPUTS)}
@@ -167,3 +187,31 @@ def test_the_gallery_judges_a_diagnosis(page, lab):
         page.evaluate(RUN_CELL, cell)
     outputs = {cell["id"]: cell["outputs"] for cell in page.evaluate(OUTPUTS)}
     assert "Still without a diagnosis: A, B, D, E, F, G, H." in text_of(outputs["diagnosis-check"])
+
+
+def test_the_dashboard_moves_and_an_interrupt_leaves_its_end(page, lab):
+    open_notebook(page, lab, "training.ipynb")
+    page.evaluate("() => { jupyterapp.commands.execute('notebook:run-all-cells'); }")  # not awaited: it would not end
+    shown = page.locator(".training-dashboard")
+    playwright.expect(shown).to_contain_text("CNY to come")
+    first = shown.inner_text()
+    assert "of 100,000,000" in first and "nan" not in first
+    for _ in range(2):
+        page.wait_for_function(
+            "first => document.querySelector('.training-dashboard').innerText !== first", arg=first, timeout=30_000
+        )
+        first = shown.inner_text()
+    sizes = shown.locator("img").evaluate_all(
+        "images => images.map(image => [image.naturalWidth, image.naturalHeight])"
+    )
+    assert sizes == [[168, 168], [880, 352]]
+    screenshot(page, "05_dashboard")
+
+    page.evaluate("() => { jupyterapp.commands.execute('notebook:interrupt-kernel'); }")
+    playwright.expect(page.locator(".jp-Notebook")).to_contain_text("interrupted: True")
+    playwright.expect(shown).to_have_count(0)
+    # What stays in the notebook is plain: no widget, which would be empty when the notebook is opened again.
+    outputs = page.evaluate(OUTPUTS)[0]["outputs"]
+    kinds = [set(output["data"]) for output in outputs if output["output_type"] == "display_data"]
+    assert kinds == [{"text/html", "text/plain"}]
+    screenshot(page, "05_dashboard_ended")
