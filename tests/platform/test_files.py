@@ -91,6 +91,7 @@ def test_colab_s_bounds_are_lower_bounds_below_the_pins():
         pinned = PINS["pygame-ce" if name == "pygame" else name]
         assert requirement.specifier.contains(str(pinned.specifier).removeprefix("==")), name
 
+
 OPTIONAL = {"envpool"}  # large, for one row of a benchmark: not part of the tested set
 
 
