@@ -21,7 +21,7 @@ from typing import Any
 
 from machine import describe
 
-from course_utils.agents.envs import start_method
+from course_utils.agents import processes
 from course_utils.agents.metrics import STEP
 from course_utils.agents.networks import NATURE
 from course_utils.agents.ppo import PPOAgent, train
@@ -92,7 +92,7 @@ def search(
 ) -> list[list[str]]:
     """Play all rounds and return the names, best first, of each; `known` holds runs by 'name|steps|seed' and grows."""
     ranking, names = [], list(candidates)
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context(start_method())) as pool:
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context(processes.start_method())) as pool:
         for steps in rounds:
             keys = {f"{name}|{steps}|{seed}": (candidates[name], seed, steps) for name in names for seed in seeds}
             waiting = {pool.submit(play, *keys[key]): key for key in keys if key not in known}

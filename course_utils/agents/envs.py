@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import multiprocessing
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,6 +12,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
+from course_utils.agents import processes
 from course_utils.machine.runtime import usable_cpus
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ FRAME_SKIP = 4
 """an action is held for four frames of the game, and the agent sees the brighter of the last two"""
 FRAME_LIMIT = 108_000
 """30 minutes of play at 60 frames a second; a game that reaches it is cut off (truncated)"""
-PROCESSES_PER_CPU = 16
 SAME_STEP = {"autoreset_mode": AutoresetMode.SAME_STEP}
 
 CARTPOLE = "CartPole-v1"
@@ -52,8 +50,8 @@ def make_envs(environment: str, count: int, seed: int) -> list[gymnasium.Env]:
     return envs
 
 
-def seeds_for(count: int, seed: int) -> np.ndarray:
-    """Return `count` different seeds (count,) int32 >= 0 drawn from one: equal seeds play equal games."""
+def seeds_for(count: int, seed: int | None) -> np.ndarray:
+    """Return `count` different seeds (count,) int32 >= 0 drawn from one, or by chance: equal seeds play equal games."""
     return (np.random.SeedSequence(seed).generate_state(count) >> 1).astype(np.int32)
 
 
@@ -82,6 +80,37 @@ class Steps:
         return self.terminated | self.truncated
 
 
+def step_all(
+    envs: Sequence[gymnasium.Env], actions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[int, np.ndarray]]:
+    """Take one action (envs,) in each environment: the smallest vector environment, one after the other.
+
+    Return observations (envs, ...), rewards (envs,) float32, terminated, truncated (envs,) bool, and the last
+    observations of the episodes that ended, by environment. An episode that ends is reset at once: its row of the
+    observations is the first of the next one (SAME_STEP).
+    """
+    observations, rewards, terminated, truncated, final = [], [], [], [], {}
+    for index, (env, action) in enumerate(zip(envs, actions, strict=True)):
+        observation, reward, over, cut, _ = env.step(action)
+        if over or cut:
+            final[index] = observation
+            observation, _ = env.reset()
+        observations.append(observation)
+        rewards.append(reward)
+        terminated.append(over)
+        truncated.append(cut)
+    return np.stack(observations), np.array(rewards, np.float32), np.array(terminated), np.array(truncated), final
+
+
+def real_transitions(ended: np.ndarray, ended_before: np.ndarray) -> np.ndarray:
+    """Return which rows (steps, envs) bool are real steps under gymnasium's default autoreset (NEXT_STEP).
+
+    There the row after an ending is the reset: its action is ignored and its reward is 0. `ended` (steps, envs) bool;
+    `ended_before` (envs,) bool: whether the row before the first one, of the rollout before, ended an episode.
+    """
+    return ~np.concatenate((ended_before[None], ended[:-1]))
+
+
 class VectorGame:
     """Many copies of one environment behind one pair of calls, whichever way they run.
 
@@ -92,8 +121,9 @@ class VectorGame:
     def __init__(self, env: VectorEnv, actions: Sequence[int] | None = None) -> None:
         if env.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
             raise ValueError("these environments must be made with autoreset_mode=AutoresetMode.SAME_STEP")
-        if actions is not None and not set(actions) <= set(range(env.single_action_space.n)):
-            raise ValueError(f"actions {tuple(actions)} must lie between 0 and {env.single_action_space.n - 1}")
+        if actions is not None and not (actions and set(actions) <= set(range(env.single_action_space.n))):
+            env.close()
+            raise ValueError(f"moves must be some of the actions 0 to {env.single_action_space.n - 1}, got {actions}")
         self.env = env
         self.closed = False
         self.num_envs: int = env.num_envs
@@ -105,17 +135,20 @@ class VectorGame:
 
     def reset(self, seed: int | None = None) -> np.ndarray:
         """Start all episodes afresh and return the observations (envs, ...); `seed` gives each its own seed."""
-        self._check_open()
         seeds = None if seed is None else seeds_for(self.num_envs, seed)
-        # ale-py wants an array, gymnasium a list.
-        observations, _ = self.env.reset(seed=seeds if hasattr(self.env, "ale") or seeds is None else seeds.tolist())
+        if seeds is not None and not hasattr(self.env, "ale"):
+            seeds = seeds.tolist()  # ale-py wants an array, gymnasium a list
+        observations, _ = self._ask(self.env.reset, seed=seeds)
         self._scores[:], self._lengths[:] = 0, 0
         return observations
 
     def step(self, actions: np.ndarray) -> Steps:
         """Take one action (envs,) in every environment; actions count from 0 to `action_count` - 1."""
-        self._check_open()
-        observations, rewards, terminated, truncated, info = self.env.step(self._actions[actions])
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,) or actions.min() < 0 or actions.max() >= self.action_count:
+            most = self.action_count - 1
+            raise ValueError(f"step takes {self.num_envs} actions from 0 to {most}, got {actions.tolist()}")
+        observations, rewards, terminated, truncated, info = self._ask(self.env.step, self._actions[actions])
         rewards = np.asarray(rewards, np.float32)
         self._scores += rewards
         self._lengths += 1
@@ -129,17 +162,27 @@ class VectorGame:
             self._scores[ended], self._lengths[ended] = 0, 0
         return Steps(observations, rewards, terminated, truncated, final, scores, lengths)
 
-    def _check_open(self) -> None:
+    def _ask(self, function: Callable[..., tuple], *arguments: Any, **options: Any) -> tuple:
         if self.closed:
             raise ValueError("these environments are closed: make new ones")
+        try:
+            return function(*arguments, **options)
+        except Exception as error:
+            self.close()  # after an error they no longer go in step
+            if isinstance(error, EOFError | ConnectionError):
+                raise RuntimeError(processes.DIED) from error
+            raise
 
     def close(self) -> None:
         """End all environments and the processes they run in, also after an error; a second call does nothing."""
         if self.closed:
             return
         self.closed = True
-        # Processes that were interrupted in the middle of a step never answer, so they are not waited for.
-        self.env.close(**({"terminate": True} if isinstance(self.env, AsyncVectorEnv) else {}))
+        if isinstance(self.env, AsyncVectorEnv):
+            # Its own close waits for an answer, which workers that died or were interrupted in a step never give.
+            processes.end(self.env.processes)
+            self.env.closed = True
+        self.env.close()
 
     def __enter__(self) -> VectorGame:
         return self
@@ -167,9 +210,14 @@ def make_game(
     the last action in a frame (gymnasium's own default is 0.25), lives ignored, rewards as the game gives them.
     `moves` are the game's actions that the agent may choose from; None: all. Raises ValueError for what cannot work.
     """
-    if count < 1 or image_size < 1 or stack < 1:
-        raise ValueError(f"count, image_size and stack must be at least 1, got {count}, {image_size} and {stack}")
-    _check_game(game)
+    asked = {"count": count, "image_size": image_size, "stack": stack, "frame_limit": frame_limit, "noop_max": noop_max}
+    for name, value in asked.items():
+        if value < (least := 0 if name == "noop_max" else 1):
+            raise ValueError(f"{name} must be at least {least}, got {value}")
+    if not 0 <= sticky <= 1:
+        raise ValueError(f"sticky is a probability, got {sticky}")
+    if not is_game(game):
+        raise ValueError(f"there is no game {game!r}{_hint(game)}")
     if backend == "native":
         from ale_py.vector_env import AtariVectorEnv
 
@@ -221,9 +269,10 @@ def one_game(
 
 def bare_game(game: str, sticky: float, frame_limit: int, render_mode: str | None = None) -> gymnasium.Env:
     """Return the emulator alone, one frame per step: a wrapper that skips frames must not find them skipped already."""
-    import ale_py  # noqa: F401  registers the games; a worker process starts without them
+    import ale_py  # registers the games; a worker process starts without them
 
-    quiet_worker()
+    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)  # else each worker prints a banner
+    processes.quiet()
     name = "ALE/" + game.title().replace("_", "") + "-v5"
     return gymnasium.make(
         name,
@@ -234,17 +283,9 @@ def bare_game(game: str, sticky: float, frame_limit: int, render_mode: str | Non
     )
 
 
-def quiet_worker() -> None:
-    """In a worker process, keep each library to one thread: many workers with many threads fight for the cores."""
-    if multiprocessing.parent_process() is not None:
-        for name, setter in (("torch", "set_num_threads"), ("cv2", "setNumThreads")):
-            if name in sys.modules:
-                getattr(sys.modules[name], setter)(1)
-
-
 def make_vector(config: PPOConfig) -> VectorGame:
     """Return the environments that a PPOConfig asks for: an Atari game, or a gymnasium id one after the other."""
-    if not config.convolutions:
+    if not (config.convolutions or is_game(config.environment)):
         make_one = partial(gymnasium.make, config.environment, disable_env_checker=True)
         return VectorGame(_gymnasium_vector(make_one, config.envs, "sync"))
     return make_game(
@@ -261,30 +302,21 @@ def _gymnasium_vector(make_one: Any, count: int, backend: str) -> VectorEnv:
     if backend == "sync":
         return SyncVectorEnv([make_one] * count, **SAME_STEP)
     if backend == "async":
-        check_processes(count)
-        return AsyncVectorEnv([make_one] * count, context=start_method(), **SAME_STEP)
+        return processes.start(partial(AsyncVectorEnv, context=processes.start_method(), **SAME_STEP), make_one, count)
     raise ValueError(f"there is no backend {backend!r}; choose one of: {', '.join(BACKENDS)}")
 
 
-def check_processes(count: int) -> None:
-    """Refuse to start far more processes than there are cores: they would only wait for each other, and fill memory."""
-    most = PROCESSES_PER_CPU * usable_cpus()
-    if count > most:
-        raise ValueError(
-            f"{count} environments would be {count} processes on {usable_cpus()} cores: take at most {most}"
-        )
+def is_game(name: str) -> bool:
+    """Whether this is an Atari game in ale-py's spelling; everything else is a gymnasium id."""
+    return name in _games()
 
 
-def start_method() -> str:
-    """Return how worker processes are started: never by fork, which after CUDA or OpenMP has started fails or hangs."""
-    return "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-
-
-def _check_game(game: str) -> None:
+def _games() -> list[str]:
     from ale_py import roms
 
-    games = roms.get_all_rom_ids()
-    if game not in games:
-        close = difflib.get_close_matches(game.lower().split("/")[-1], games, n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(close)}?" if close else ": write it as ale-py does, such as space_invaders"
-        raise ValueError(f"there is no game {game!r}{hint}")
+    return roms.get_all_rom_ids()
+
+
+def _hint(game: str) -> str:
+    close = difflib.get_close_matches(game.lower().split("/")[-1], _games(), n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(close)}?" if close else ": write it as ale-py does, such as space_invaders"

@@ -12,9 +12,12 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.atari_wrappers import AtariWrapper
+from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv, VecFrameStack, VecTransposeImage
 
-from course_utils.agents.envs import FRAME_SKIP, VectorGame, bare_game, check_processes, start_method
+from course_utils.agents import processes
+from course_utils.agents.envs import FRAME_SKIP, VectorGame, bare_game, seeds_for
+from course_utils.machine.runtime import usable_cpus
 
 FAILURE = "failure"
 
@@ -50,13 +53,14 @@ class FromSB3(VectorEnv):
 
     def reset(self, *, seed: Sequence[int] | None = None, options: dict | None = None) -> tuple[np.ndarray, dict]:
         if seed is not None:
-            self.venv._seeds = list(seed)  # VecEnv.seed takes one number and would count up from it
-        observations = self._call(self.venv.reset)
+            # VecEnv.seed takes one number and would count up from it; wrappers around the workers never look at theirs.
+            self.venv.unwrapped._seeds = list(seed)
+        observations = self.venv.reset()
         self._look_for_failures(self.venv.reset_infos)
         return observations, {}
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict]:
-        observations, rewards, dones, infos = self._call(partial(self.venv.step, actions))
+        observations, rewards, dones, infos = self.venv.step(actions)
         self._look_for_failures(infos)
         truncated = np.array([info.get("TimeLimit.truncated", False) for info in infos])
         final = [info.get("terminal_observation") for info in infos]
@@ -68,20 +72,7 @@ class FromSB3(VectorEnv):
                 self.venv.close()
         except (EOFError, OSError):
             pass  # a worker is gone already
-        for process in getattr(self.venv.unwrapped, "processes", []):
-            if process.is_alive():
-                process.kill()
-            process.join()
-
-    def _call(self, function: Callable[[], Any]) -> Any:
-        try:
-            return function()
-        except (EOFError, OSError) as error:
-            self.close()
-            raise RuntimeError(
-                "a worker process died without a word, often for lack of memory: try fewer environments, or "
-                'backend="sync", where the error itself is shown'
-            ) from error
+        processes.end(getattr(self.venv.unwrapped, "processes", []))
 
     def _look_for_failures(self, infos: Sequence[dict]) -> None:
         for index, info in enumerate(infos):
@@ -104,8 +95,8 @@ def subproc_game(
 
 def workers(make_one: Callable[[], gymnasium.Env], count: int) -> SubprocVecEnv:
     """Return `count` worker processes, each with one environment of `make_one`."""
-    check_processes(count)
-    return SubprocVecEnv([make_one] * count, start_method=start_method())
+    make_one().close()  # what cannot be made says why here, and not as a pipe that broke
+    return processes.start(partial(SubprocVecEnv, start_method=processes.start_method()), make_one, count)
 
 
 def _sb3_game(game: str, image_size: int, sticky: float, noop_max: int, frame_limit: int) -> gymnasium.Env:
@@ -122,15 +113,22 @@ def _sb3_game(game: str, image_size: int, sticky: float, noop_max: int, frame_li
 
 
 class EnvPoolGame(VectorEnv):
-    """EnvPool's games in SAME_STEP mode: it resets one step late, so those that ended are reset at once by hand."""
+    """EnvPool's games in SAME_STEP mode: it resets one step late, so those that ended are reset at once by hand.
+
+    `make_pool` takes the seeds, as EnvPool knows them only when it is made: a reset with seeds makes it anew.
+    """
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
 
-    def __init__(self, pool: Any) -> None:
-        self.pool, self.num_envs = pool, pool.config["num_envs"]
-        self.single_observation_space, self.single_action_space = pool.observation_space, pool.action_space
+    def __init__(self, make_pool: Callable[[list[int]], Any], count: int) -> None:
+        self.make_pool, self.num_envs = make_pool, count
+        self.pool = make_pool(seeds_for(count, None).tolist())
+        self.single_observation_space, self.single_action_space = self.pool.observation_space, self.pool.action_space
 
     def reset(self, *, seed: Sequence[int] | None = None, options: dict | None = None) -> tuple[np.ndarray, dict]:
+        if seed is not None:
+            self.pool.close()
+            self.pool = self.make_pool(list(seed))
         return self.pool.reset()[0], {}
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict]:
@@ -149,14 +147,19 @@ class EnvPoolGame(VectorEnv):
 def envpool_game(
     game: str, count: int, image_size: int, stack: int, sticky: float, noop_max: int, frame_limit: int
 ) -> EnvPoolGame:
-    """Return EnvPool's games; raises ValueError where EnvPool is not installed. Its seed is fixed when it is made."""
+    """Return EnvPool's games; raises ValueError where EnvPool is not installed.
+
+    Its first stack shows the first picture several times, the others' is blank but for it.
+    """
     try:
         import envpool
     except ImportError as error:
         raise ValueError('EnvPool is not installed: pip install "course-utils[envpool]"') from error
-    pool = envpool.make_gymnasium(
-        game.title().replace("_", "") + "-v5",
+    if noop_max < 1:
+        raise ValueError("EnvPool always begins with a step without action, and crashes at noop_max=0: take at least 1")
+    settings = dict(
         num_envs=count,
+        num_threads=min(count, usable_cpus()),
         img_height=image_size,
         img_width=image_size,
         stack_num=stack,
@@ -168,16 +171,17 @@ def envpool_game(
         episodic_life=False,
         reward_clip=False,
     )
-    return EnvPoolGame(pool)
+    name = game.title().replace("_", "") + "-v5"
+    return EnvPoolGame(lambda seeds: envpool.make_gymnasium(name, seed=seeds, **settings), count)
 
 
 class NativeVecEnv(VecEnv):
-    """The native environments for algorithms of Stable-Baselines3, which want a VecEnv."""
+    """The course's environments for algorithms of Stable-Baselines3, which want a VecEnv; made for the native ones."""
 
     def __init__(self, game: VectorGame) -> None:
         self.game = game
-        space = gymnasium.spaces.Box(0, 255, game.observation_shape, np.uint8)
-        super().__init__(game.num_envs, space, gymnasium.spaces.Discrete(game.action_count))
+        actions = gymnasium.spaces.Discrete(game.action_count)
+        super().__init__(game.num_envs, game.env.single_observation_space, actions)
         self._started = time.time()
 
     def reset(self) -> np.ndarray:
@@ -213,4 +217,5 @@ class NativeVecEnv(VecEnv):
         raise NotImplementedError("all environments live in one object: no method of one of them can be called")
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        return [False] * len(list(self._get_indices(indices)))
+        # Like a Monitor it reports each episode as it was: score and length are the game's own.
+        return [wrapper_class is Monitor] * len(list(self._get_indices(indices)))

@@ -35,6 +35,16 @@ def bootstrap_values(last_values: Tensor, terminated: Tensor, truncated: Tensor)
     return torch.where(truncated & ~terminated, last_values, torch.zeros_like(last_values))
 
 
+def next_values(values: Tensor, last_values: Tensor, final_values: Tensor, ended: Tensor) -> Tensor:
+    """Return V of what was seen after each step, (steps, envs) float32: of the next row, or of an episode's own end.
+
+    `values` (steps, envs) are V of what was seen before each step, `last_values` (envs,) V of what is seen after the
+    last row, `final_values` (steps, envs) V of an episode's last observation, used only where `ended` (bool) is True:
+    there the next row shows the first observation of another episode.
+    """
+    return torch.where(ended, final_values, torch.cat((values[1:], last_values.unsqueeze(0))))
+
+
 def gae(
     rewards: Tensor,
     values: Tensor,

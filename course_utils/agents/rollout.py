@@ -13,6 +13,7 @@ from course_utils.agents.envs import CARTPOLE, VectorGame, make_envs, make_vecto
 from course_utils.agents.finite import check_finite
 from course_utils.agents.networks import ActorCritic, log_probabilities
 from course_utils.agents.ppo_config import PPOConfig
+from course_utils.agents.returns import next_values
 from course_utils.agents.seeding import reproducible
 
 Policy = Callable[[Tensor], Tensor]
@@ -174,9 +175,10 @@ def collect(
     on_gpu = network.value.weight.is_cuda
     seen = torch.empty((*shape, *envs.observation_shape), dtype=kind, pin_memory=on_gpu)
     actions = torch.empty(shape, dtype=torch.int64)
-    log_probs, rewards, values, next_values = (torch.empty(shape) for _ in range(4))
+    log_probs, rewards, values = (torch.empty(shape) for _ in range(3))
+    final_values = torch.zeros(shape)
     terminated, truncated = (torch.empty(shape, dtype=torch.bool) for _ in range(2))
-    rollout = Rollout(seen, actions, log_probs, values, next_values, rewards, terminated, truncated)
+    rollout = Rollout(seen, actions, log_probs, values, final_values, rewards, terminated, truncated)
     for step in range(steps):
         started = time.perf_counter()
         seen[step] = torch.from_numpy(observations)
@@ -196,10 +198,9 @@ def collect(
         rollout.lengths += result.lengths
         if result.ended.any():
             last = network(network.prepare(result.final_observations))[1]
-            next_values[step, torch.from_numpy(result.ended)] = last.float().cpu()
-    following = torch.cat((values[1:], network(network.prepare(observations))[1].float().cpu().unsqueeze(0)))
-    going_on = ~(terminated | truncated)
-    next_values[going_on] = following[going_on]
+            final_values[step, torch.from_numpy(result.ended)] = last.float().cpu()
+    last_values = network(network.prepare(observations))[1].float().cpu()
+    rollout.next_values = next_values(values, last_values, final_values, terminated | truncated)
     check_finite(rewards=rewards)
     return rollout, observations
 

@@ -1,61 +1,29 @@
-"""Vector environments: the same game behind every backend, ends and final observations, seeds, and clean endings."""
+"""Vector environments: the same game behind every backend, ends and final observations, seeds."""
 
-import multiprocessing
-import os
-import signal
-import subprocess
-import sys
-import time
+from functools import partial
 
 import gymnasium
 import numpy as np
-import psutil
 import pytest
-from gymnasium import spaces
-from gymnasium.vector import AsyncVectorEnv
+from gymnasium.vector import SyncVectorEnv
 
 from course_utils.agents import envs, foreign
-from course_utils.agents.envs import CARTPOLE, PONG, PONG_MOVES, VectorGame, make_game, make_vector, seeds_for
-from course_utils.agents.ppo_config import CARTPOLE_PPO, PONG_PPO
+from course_utils.agents.envs import (
+    CARTPOLE,
+    PONG,
+    PONG_MOVES,
+    SAME_STEP,
+    VectorGame,
+    make_game,
+    make_vector,
+    real_transitions,
+    seeds_for,
+    step_all,
+)
+from course_utils.agents.ppo_config import CARTPOLE_PPO, PONG_PPO, PPOConfig
+from tests.agents.counting import Counting, Drawing
 
 LOCAL = ("native", "sync", "async", "subproc")
-
-
-def workers() -> list[psutil.Process]:
-    """The worker processes: children of multiprocessing's fork server, which is our own child and stays."""
-    direct = psutil.Process().children()
-    return [worker for child in direct for worker in child.children(recursive=True)]
-
-
-def assert_no_workers() -> None:
-    """A process that has ended may be seen until the fork server has collected it."""
-    assert psutil.wait_procs(workers(), timeout=10)[1] == []
-
-
-class Counting(gymnasium.Env):
-    """Shows its own step count; the third episode's step 2 goes wrong where asked to."""
-
-    observation_space = spaces.Box(0, 255, (1, 4, 4), np.uint8)
-    action_space = spaces.Discrete(2)
-
-    def __init__(self, length: int = 4, broken: bool = False, dies: bool = False) -> None:
-        self.length, self.broken, self.dies, self.resets = length, broken, dies, 0
-
-    def _seen(self):
-        return np.full((1, 4, 4), self.count, np.uint8)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.count, self.resets = 0, self.resets + 1
-        return self._seen(), {}
-
-    def step(self, action):
-        self.count += 1
-        if self.count == 3 and self.broken:
-            raise ValueError("bad reward")
-        if self.count == 3 and self.dies:
-            os._exit(9)
-        return self._seen(), 1.0, False, self.count == self.length, {}
 
 
 @pytest.mark.parametrize("backend", LOCAL)
@@ -119,7 +87,7 @@ def test_the_trap_of_skipping_twice_is_sixteen_frames():
 
 
 def test_the_frame_limit_cuts_a_game_off_and_hands_over_its_last_observation():
-    for backend in ("native", "sync"):
+    for backend in ("native", "sync", "subproc"):
         with make_game(PONG, 1, backend=backend, frame_limit=400, noop_max=0) as game:
             game.reset(seed=0)
             steps, seen = 1, game.step(np.array([0]))
@@ -144,21 +112,46 @@ def test_sticky_actions_are_off_unless_asked_for():
     assert not np.array_equal(played(0.0), played(0.25))
 
 
-def test_one_seed_gives_every_environment_its_own_game_and_the_same_again():
-    assert len(set(seeds_for(64, 0).tolist())) == 64
-    assert seeds_for(64, 0).min() >= 0
+@pytest.mark.parametrize("backend", ["native", "sync"])
+def test_moves_are_the_games_own_actions(backend):
+    def played(moves, action):
+        with make_game(PONG, 1, backend=backend, image_size=42, noop_max=0, moves=moves) as game:
+            game.reset(seed=0)
+            return [game.step(np.array([action])).observations for _ in range(20)][-1].copy()
 
-    def after(seed):
-        with make_game(PONG, 6, image_size=42) as game:
+    assert np.array_equal(played(PONG_MOVES, 1), played(None, 2))
+    assert not np.array_equal(played(PONG_MOVES, 1), played(PONG_MOVES, 2))
+
+
+def test_one_game_knows_its_moves_too():
+    env = envs.one_game(PONG, 42, moves=PONG_MOVES)
+    assert (env.action_space.n, env.func(1), env.func(2)) == (3, 2, 3)
+    env.close()
+
+
+@pytest.mark.parametrize("backend", LOCAL)
+def test_one_seed_gives_every_environment_its_own_game_and_the_same_again(backend):
+    with make_game(PONG, 4, backend=backend, image_size=42) as game:
+
+        def after(seed):
             game.reset(seed=seed)
-            for _ in range(20):
-                seen = game.step(np.zeros(6, int)).observations
+            for _ in range(12):
+                seen = game.step(np.zeros(4, int)).observations
             return seen.copy()
 
-    one, again, other = after(0), after(0), after(1)
+        one, again, other = after(0), after(0), after(1)
     assert np.array_equal(one, again)
     assert not np.array_equal(one, other)
-    assert len({picture.tobytes() for picture in one}) > 3
+    assert len({picture.tobytes() for picture in one}) > 2  # no more than 30 beginnings differ: two may be alike
+
+
+def test_seeds_differ_between_environments_and_are_the_same_again():
+    assert len(set(seeds_for(64, 0).tolist())) == 64
+    assert seeds_for(64, 0).min() >= 0
+    assert seeds_for(3, 5).tolist() == seeds_for(3, 5).tolist()
+    assert not set(seeds_for(8, 0).tolist()) & set(seeds_for(8, 1).tolist())
+    with VectorGame(SyncVectorEnv([Drawing] * 8, **SAME_STEP)) as game:
+        assert len({seen.tobytes() for seen in game.reset(seed=0)}) == 8
 
 
 @pytest.mark.parametrize("backend", ["sync", "async"])
@@ -174,120 +167,21 @@ def test_final_observations_scores_and_lengths(backend):
         assert game.step(np.zeros(3, int)).observations[0, 0, 0, 0] == 1
 
 
-def test_sb3_workers_hand_over_final_observations_and_their_own_seeds():
-    with VectorGame(foreign.FromSB3(foreign.workers(Counting, 2))) as game:
-        game.reset(seed=0)
-        for _ in range(4):
-            steps = game.step(np.zeros(2, int))
-        assert (steps.truncated.tolist(), steps.terminated.tolist()) == ([True, True], [False, False])
-        assert steps.final_observations[:, 0, 0, 0].tolist() == [4, 4]
-        assert steps.observations[:, 0, 0, 0].tolist() == [0, 0]
-    assert_no_workers()
-
-
-def _broken():
-    return foreign.Telling(Counting(broken=True))
-
-
-def _dies():
-    return Counting(dies=True)
-
-
-def test_an_exception_in_a_worker_reaches_the_parent_with_its_text():
-    game = VectorGame(foreign.FromSB3(foreign.workers(_broken, 2)))
-    game.reset(seed=0)
-    game.step(np.zeros(2, int))
-    game.step(np.zeros(2, int))
-    with pytest.raises(RuntimeError, match="environment 0 failed in its worker: ValueError: bad reward"):
-        game.step(np.zeros(2, int))
-    game.close()
-    assert_no_workers()
-
-
-def test_a_worker_that_dies_is_reported_and_leaves_no_orphans():
-    game = VectorGame(foreign.FromSB3(foreign.workers(_dies, 2)))
-    game.reset(seed=0)
-    game.step(np.zeros(2, int))
-    game.step(np.zeros(2, int))
-    with pytest.raises(RuntimeError, match="a worker process died"):
-        game.step(np.zeros(2, int))
-    assert_no_workers()
-
-
-@pytest.mark.parametrize("backend", ["async", "subproc"])
-def test_an_error_inside_the_block_leaves_no_process(backend):
-    with pytest.raises(ZeroDivisionError), make_game(PONG, 2, backend=backend, image_size=42) as game:
-        game.reset(seed=0)
-        assert len(workers()) >= 2
-        raise ZeroDivisionError
-    assert_no_workers()
-    game.close()
-    with pytest.raises(ValueError, match="closed: make new ones"):
-        game.step(np.zeros(2, int))
-
-
-@pytest.mark.parametrize("backend", ["async", "subproc"])
-def test_ctrl_c_leaves_no_process(backend, tmp_path):
-    script = tmp_path / "play.py"
-    script.write_text(
-        "import numpy as np\n"
-        "from course_utils.agents.envs import make_game\n"
-        "if __name__ == '__main__':\n"
-        f"    with make_game('pong', 2, backend={backend!r}, image_size=42) as game:\n"
-        "        game.reset(seed=0)\n"
-        "        print('playing', flush=True)\n"
-        "        while True:\n"
-        "            game.step(np.zeros(2, int))\n"
-    )
-    run = subprocess.Popen(
-        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
-    assert run.stdout.readline() == b"playing\n"
-    family = psutil.Process(run.pid).children(recursive=True)
-    assert len(family) >= 2
-    os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to the whole group
-    run.communicate(timeout=60)
-    deadline = time.monotonic() + 30
-    while any(process.is_running() for process in family) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert [process for process in family if process.is_running()] == []
-
-
-def test_workers_are_never_forked_and_number_at_most_some_per_core():
-    assert envs.start_method() in ("forkserver", "spawn")
-    with pytest.raises(ValueError, match=r"1000000 processes on \d+ cores"):
-        make_game(PONG, 1_000_000, backend="async")
-
-
-def _threads():
-    env = Counting()
-    import cv2
-
-    envs.quiet_worker()
-    env.length = cv2.getNumThreads() + 100
-    return env
-
-
-def test_a_worker_keeps_its_libraries_to_one_thread_and_the_parent_keeps_its_own():
-    import cv2
-
-    cv2.setNumThreads(2)
-    envs.quiet_worker()
-    assert cv2.getNumThreads() == 2, "this is not a worker"
-    vector = AsyncVectorEnv([_threads], context=envs.start_method())
-    assert vector.get_attr("length") == (101,)
-    vector.close()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"game": "pnog"}, "there is no game 'pnog'; did you mean pong"),
         ({"game": "ALE/Pong-v5"}, "did you mean pong"),
         ({"game": "zzzzzz"}, "write it as ale-py does"),
-        ({"count": 0}, "at least 1"),
-        ({"image_size": 0}, "at least 1"),
-        ({"moves": (0, 9)}, "between 0 and 5"),
+        ({"count": 0}, "count must be at least 1, got 0"),
+        ({"image_size": 0}, "image_size must be at least 1"),
+        ({"stack": 0}, "stack must be at least 1"),
+        ({"frame_limit": 0}, "frame_limit must be at least 1"),
+        ({"noop_max": -1}, "noop_max must be at least 0"),
+        ({"sticky": 25}, "sticky is a probability, got 25"),
+        ({"sticky": float("nan")}, "sticky is a probability, got nan"),
+        ({"moves": (0, 9)}, "moves must be some of the actions 0 to 5"),
+        ({"moves": ()}, "moves must be some of the actions 0 to 5"),
         ({"backend": "thread"}, "there is no backend 'thread'; choose one of: native"),
     ],
 )
@@ -295,12 +189,6 @@ def test_wrong_input_gets_one_clear_line(arguments, message):
     with pytest.raises(ValueError, match=message) as caught:
         make_game(**{"game": PONG, "count": 1, "image_size": 42, **arguments})
     assert "\n" not in str(caught.value)
-
-
-def test_a_missing_envpool_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "envpool", None)
-    with pytest.raises(ValueError, match=r"pip install \"course-utils\[envpool\]\""):
-        make_game(PONG, 1, backend="envpool")
 
 
 def test_life_loss_does_not_restart_the_game():
@@ -326,33 +214,75 @@ def test_configs_make_the_environments_they_describe():
         assert game.action_count == len(PONG_PPO.moves)
 
 
-def test_the_native_environments_work_for_stable_baselines3():
-    from stable_baselines3 import PPO
-
-    venv = foreign.NativeVecEnv(make_game(PONG, 2, frame_limit=400, noop_max=0))
-    venv.seed(0)
-    assert venv.reset().shape == (2, 4, 84, 84)
-    for _ in range(120):
-        observations, _, dones, infos = venv.step(np.zeros(2, int))
-        if dones.any():
-            break
-    assert dones.all()
-    assert infos[0]["terminal_observation"][0].any()
-    assert infos[0]["TimeLimit.truncated"]
-    assert infos[0]["episode"]["l"] == pytest.approx(100, abs=2)
-    assert not observations[0, 0].any()
-    model = PPO("CnnPolicy", venv, n_steps=8, batch_size=16, n_epochs=1, seed=0, device="cpu")
-    model.learn(16)
-    assert model.num_timesteps == 16
-    venv.close()
-
-
-def test_cartpole_runs_in_processes_too():
-    with VectorGame(envs._gymnasium_vector(_cartpole, 2, "async")) as game:
+@pytest.mark.parametrize("backend", ["sync", "async"])
+def test_cartpole_runs_behind_gymnasiums_backends(backend):
+    with VectorGame(envs._gymnasium_vector(envs.make_cartpole, 2, backend)) as game:
         assert game.reset(seed=0).shape == (2, 4)
         assert game.step(np.zeros(2, int)).rewards.tolist() == [1, 1]
-    assert multiprocessing.active_children() == []
 
 
-def _cartpole():
-    return gymnasium.make(CARTPOLE)
+def test_a_name_decides_what_is_made():
+    assert envs.is_game(PONG)
+    assert not envs.is_game(CARTPOLE)
+    with make_vector(PPOConfig(environment=PONG, envs=1, minibatch_size=1)) as game:
+        assert game.observation_shape == (4, 84, 84)
+
+
+@pytest.mark.parametrize(
+    "actions", [np.zeros(3, int), np.array([0]), 0, np.array([0, 2]), np.array([-1, 0]), np.zeros((2, 1), int)]
+)
+def test_wrong_actions_are_refused_and_do_no_harm(actions):
+    with make_vector(PPOConfig(envs=2)) as game:
+        game.reset(seed=0)
+        with pytest.raises(ValueError, match="step takes 2 actions from 0 to 1, got"):
+            game.step(actions)
+        assert game.step(np.array([0, 1])).rewards.tolist() == [1, 1]
+
+
+def test_what_cannot_be_trusted_is_refused():
+    with pytest.raises(ValueError, match="SAME_STEP"):
+        VectorGame(SyncVectorEnv([Counting]))
+
+    class Silent(SyncVectorEnv):
+        def step(self, actions):
+            return *super().step(actions)[:4], {}
+
+    with VectorGame(Silent([Counting], **SAME_STEP)) as game:
+        game.reset(seed=0)
+        with pytest.raises(KeyError, match="final_obs"):
+            for _ in range(4):
+                game.step(np.array([0]))
+
+
+def test_the_smallest_vector_environment_does_what_gymnasiums_does():
+    single = [Counting(3), Counting(4)]
+    for env in single:
+        env.reset(seed=0)
+    with VectorGame(SyncVectorEnv([partial(Counting, 3), partial(Counting, 4)], **SAME_STEP)) as game:
+        game.reset(seed=0)
+        for _ in range(9):
+            observations, rewards, terminated, truncated, final = step_all(single, np.zeros(2, int))
+            steps = game.step(np.zeros(2, int))
+            assert np.array_equal(observations, steps.observations)
+            assert (rewards.tolist(), rewards.dtype) == (steps.rewards.tolist(), np.float32)
+            assert terminated.tolist() == steps.terminated.tolist()
+            assert truncated.tolist() == steps.truncated.tolist()
+            assert sorted(final) == np.flatnonzero(steps.ended).tolist()
+            assert [final[index][0, 0, 0] for index in sorted(final)] == steps.final_observations[:, 0, 0, 0].tolist()
+
+
+def test_the_default_autoreset_has_rows_that_were_not_played():
+    vector = SyncVectorEnv([partial(Counting, 2), partial(Counting, 3)])
+    vector.reset(seed=0)
+    ended_before, real, rewards = np.array([False, False]), [], []
+    for _ in range(4):  # rollouts of three steps
+        ended = []
+        for _ in range(3):
+            _, reward, terminated, truncated, _ = vector.step(np.zeros(2, int))
+            rewards.append(reward)
+            ended.append(terminated | truncated)
+        real.append(real_transitions(np.stack(ended), ended_before))
+        ended_before = ended[-1]
+    vector.close()
+    assert np.concatenate(real).tolist() == (np.stack(rewards) == 1).tolist()
+    assert np.concatenate(real).sum(axis=0).tolist() == [8, 9]

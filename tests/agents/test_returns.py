@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.agents.returns import bootstrap_values, discounted_returns, gae
+from course_utils.agents.returns import bootstrap_values, discounted_returns, gae, next_values
 
 
 def test_constant_reward_gives_the_geometric_sum():
@@ -71,6 +71,14 @@ def test_each_episode_of_a_batch_keeps_its_own_ending():
 def test_a_value_that_is_not_finite_does_not_leak_into_a_terminated_episode():
     values = bootstrap_values(torch.tensor([float("nan")]), torch.tensor([True]), torch.tensor([False]))
     assert values.tolist() == [0.0]
+
+
+def test_next_values_are_those_of_the_next_row_or_of_the_episodes_own_end():
+    values = torch.tensor([[1.0, -2.0], [3.0, 4.0], [5.0, 6.0]])
+    final_values = torch.tensor([[0.0, 20.0], [9.0, 9.0], [30.0, 0.0]])  # used only where an episode ended
+    ended = torch.tensor([[False, True], [False, False], [True, False]])
+    found = next_values(values, torch.tensor([7.0, 8.0]), final_values, ended)
+    assert found.tolist() == [[3.0, 20.0], [5.0, 6.0], [30.0, 8.0]]
 
 
 def slow_gae(rewards, values, next_values, terminated, truncated, gamma, gae_lambda):
