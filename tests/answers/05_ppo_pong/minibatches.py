@@ -69,13 +69,13 @@ def minibatches(count, size, generator):
     for start in range(0, count, size):
         return order[start : start + size]
 
-# %% wrong: blocks shuffled, not the steps -> Neighbours stay together
+# %% wrong: blocks shuffled, not the steps -> Neighbours stay together, or at a fixed distance
 def minibatches(count, size, generator):
     blocks = torch.arange(count).split(size)
     for index in torch.randperm(len(blocks), generator=generator):
         yield blocks[index]
 
-# %% wrong: shuffled within the blocks only -> Neighbours stay together in a minibatch
+# %% wrong: shuffled within the blocks only -> Neighbours stay together, or at a fixed distance
 def minibatches(count, size, generator):
     for block in torch.arange(count).split(size):
         yield block[torch.randperm(len(block), generator=generator)]
@@ -138,3 +138,14 @@ def minibatches(count, size, generator):
 def minibatches(count, size, generator):
     order = torch.randperm(count, generator=generator)
     return count // size
+
+# %% wrong: a random start, then in order -> Neighbours stay together, or at a fixed distance
+def minibatches(count, size, generator):
+    start = int(torch.randint(count, (1,), generator=generator))
+    yield from torch.arange(count).roll(start).split(size)
+
+# %% wrong: every n-th step -> Neighbours stay together, or at a fixed distance
+def minibatches(count, size, generator):
+    number = count // size
+    for first in torch.randperm(number, generator=generator).tolist():
+        yield torch.arange(first, count, number)
