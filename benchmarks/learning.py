@@ -37,7 +37,8 @@ def train_seed(seed: int, folder: Path, quick: bool) -> dict[str, Any]:
     shutil.rmtree(folder, ignore_errors=True)
     config = dataclasses.replace(PONG_PPO, seed=seed)
     if quick:
-        config = dataclasses.replace(config, total_steps=QUICK_STEPS, learning_rate_schedule="constant")
+        constant = {"learning_rate_schedule": "constant", "entropy_schedule": "constant"}
+        config = dataclasses.replace(config, total_steps=QUICK_STEPS, **constant)
     command = f"course train pong --seed {seed} --save-at {' '.join(f'{score:g}' for score in SAVE_AT)}"
     facts = run_training(config, folder, save_at=() if quick else SAVE_AT, command=command)
     rows = [row for row in read_rows(folder / "metrics.csv") if "rollout/ep_rew_mean" in row]

@@ -46,7 +46,8 @@ NATURE_PPO = PPOConfig(
     clip_rewards=True,
 )
 QUICK_SIDES = ("course, small", "SB3, small", "SB3 on native, small", "course, Pong recipe")
-SMALL_PPO = dataclasses.replace(PONG_PPO, envs=8, moves=None, learning_rate_schedule="constant", solved_at=None)
+CONSTANT = {"learning_rate_schedule": "constant", "entropy_schedule": "constant"}
+SMALL_PPO = dataclasses.replace(PONG_PPO, envs=8, moves=None, solved_at=None, **CONSTANT)
 
 
 class SameLayers(BaseFeaturesExtractor):

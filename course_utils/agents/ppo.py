@@ -25,7 +25,7 @@ from course_utils.agents.envs import VectorGame, make_vector
 from course_utils.agents.finite import check_finite
 from course_utils.agents.metrics import Log
 from course_utils.agents.networks import ActorCritic, log_probabilities, take
-from course_utils.agents.ppo_config import PPOConfig
+from course_utils.agents.ppo_config import SCHEDULES, PPOConfig
 from course_utils.agents.rollout import Rollout, collect
 from course_utils.agents.seeding import reproducible
 from course_utils.machine import runtime
@@ -95,11 +95,9 @@ class Learner:
         self.steps = 0
         self.updates = 0
 
-    def learning_rate(self) -> float:
-        """The learning rate for the next update: a function of the steps alone, so resuming needs nothing else."""
-        left = max(0.0, 1 - self.steps / self.config.total_steps)
-        factor = {"constant": 1.0, "linear": left, "cosine": 0.5 * (1 - math.cos(math.pi * left))}
-        return self.config.learning_rate * factor[self.config.learning_rate_schedule]
+    def scheduled(self, value: float, schedule: str) -> float:
+        """Return `value` for the next update: a function of the steps alone, so resuming needs nothing else."""
+        return value * SCHEDULES[schedule](max(0.0, 1 - self.steps / self.config.total_steps))
 
     def update(self, rollout: Rollout) -> dict[str, float]:
         """Learn from one rollout; return the metrics. Raises ValueError naming the tensor that is not finite."""
@@ -118,7 +116,8 @@ class Learner:
         parts = (rollout.actions, rollout.log_probabilities, advantages, targets)
         actions, old_log_probabilities, advantages, targets = (part.flatten().to(device) for part in parts)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.learning_rate()
+            group["lr"] = self.scheduled(config.learning_rate, config.learning_rate_schedule)
+        entropy_coefficient = self.scheduled(config.entropy_coefficient, config.entropy_schedule)
 
         sums: dict[str, Tensor] = {}
         gradient_steps, epochs, kl = 0, 0, 0.0
@@ -133,7 +132,7 @@ class Learner:
                     new_log_probabilities, old_log_probabilities[batch], normalise(advantages[batch]), config.clip_range
                 )
                 value = nn.functional.mse_loss(values, targets[batch])
-                loss = policy + config.value_coefficient * value - config.entropy_coefficient * entropy
+                loss = policy + config.value_coefficient * value - entropy_coefficient * entropy
                 self.optimizer.zero_grad()
                 loss.backward()
                 grad_norm = nn.utils.clip_grad_norm_(self.network.parameters(), config.max_grad_norm)

@@ -1,10 +1,18 @@
 """PPO's settings: what a run is made of, and the recipes that were found for CartPole and Pong."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from course_utils.agents.envs import CARTPOLE, PONG, PONG_MOVES
 from course_utils.agents.networks import Convolution
+
+SCHEDULES: dict[str, Callable[[float], float]] = {
+    "constant": lambda left: 1.0,
+    "linear": lambda left: left,
+    "cosine": lambda left: 0.5 * (1 - math.cos(math.pi * left)),
+}
+"""what a number is multiplied by when `left` (1 to 0) of the steps are left"""
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,9 @@ class PPOConfig:
     clip_range: float = 0.2
     """the ratio's gain is cut off beyond 1 - clip_range and 1 + clip_range"""
     entropy_coefficient: float = 0.01
-    """weight of the entropy bonus; SB3's ent_coef"""
+    """weight of the entropy bonus, at the start; SB3's ent_coef"""
+    entropy_schedule: str = "constant"
+    """as learning_rate_schedule, for the weight of the entropy bonus"""
     value_coefficient: float = 0.5
     """weight of the value loss; SB3's vf_coef"""
     max_grad_norm: float = 0.5
@@ -88,8 +98,9 @@ class PPOConfig:
                 f"minibatch_size {self.minibatch_size} must divide envs * steps = {self.batch_size}: the rest would be "
                 f"a smaller minibatch, and one of a single step has no standard deviation"
             )
-        if self.learning_rate_schedule not in ("constant", "linear", "cosine"):
-            raise ValueError(f"learning_rate_schedule: constant, linear or cosine, not {self.learning_rate_schedule!r}")
+        for name in ("learning_rate_schedule", "entropy_schedule"):
+            if getattr(self, name) not in SCHEDULES:
+                raise ValueError(f"{name} must be one of {', '.join(SCHEDULES)}, not {getattr(self, name)!r}")
 
     @property
     def batch_size(self) -> int:
@@ -119,16 +130,18 @@ CARTPOLE_PPO = PPOConfig(
 """CartPole, within a minute"""
 PONG_PPO = PPOConfig(
     environment=PONG,
-    total_steps=1_000_000,
+    total_steps=750_000,
     envs=16,
     steps=64,
     minibatch_size=64,
-    learning_rate=1e-3,
+    learning_rate=7e-4,
     learning_rate_schedule="linear",
-    entropy_coefficient=0.003,
+    entropy_coefficient=0.01,
+    entropy_schedule="linear",
     end_at_points=True,
     moves=PONG_MOVES,
     image_size=42,
+    stack=2,
     convolutions=((16, 8, 4), (32, 4, 2)),
     hidden_size=128,
     pixel_mean=92.0,

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import json
 import shlex
+import statistics
 import sys
 import time
 from collections.abc import Sequence
@@ -91,8 +92,9 @@ def run_training(
         _write_facts(path, kept[path])
 
     def after_update(agent: PPOAgent) -> bool:
-        if len(agent.log.rows) == 4:  # the first rollouts are slower than the rest
-            longest = 60 * estimate.training_hours(config.total_steps - done, (agent.steps - done) / agent.seconds)
+        if len(agent.log.rows) == 5:  # the first rollout starts everything up
+            speed = statistics.median(row["time/fps"] for row in agent.log.rows[1:])
+            longest = 60 * estimate.training_hours(config.total_steps - done, speed)
             early = "" if config.solved_at is None else f", less once 20 games average {config.solved_at:g}"
             say(f"at this speed it takes {min(longest, minutes or longest):.1f} minutes{early}")
         while targets and len(agent.scores) >= RECENT_EPISODES and agent.recent_score >= targets[0]:

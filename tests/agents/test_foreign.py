@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from importlib.util import find_spec
 from types import SimpleNamespace
 
 import numpy as np
@@ -109,6 +110,17 @@ def test_envpool_is_made_with_the_same_settings_and_anew_for_a_seed():
 def test_envpool_is_kept_from_crashing():
     with pytest.raises(ValueError, match="crashes at noop_max=0"):
         make_game(PONG, 1, backend="envpool", noop_max=0)
+
+
+@pytest.mark.skipif(find_spec("envpool") is None, reason="needs EnvPool")
+def test_the_real_envpool_plays_whole_games():
+    with make_game(PONG, 2, backend="envpool", image_size=42) as game:
+        observations = game.reset(seed=0)
+        played = [game.step(np.zeros(2, int)) for _ in range(1_200)]
+    assert (observations.shape, observations.dtype) == ((2, 4, 42, 42), np.uint8)
+    scores = [score for steps in played for score in steps.scores]
+    assert len(scores) >= 2 and set(scores) == {-21.0}  # nobody moves our paddle
+    assert sum(float(steps.rewards.sum()) for steps in played) <= sum(scores)
 
 
 def test_a_missing_envpool_is_named(monkeypatch):

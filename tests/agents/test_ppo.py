@@ -104,7 +104,8 @@ def test_approximate_kl_is_near_the_true_one():
         ({"gamma": 1.1}, "gamma must lie between 0 and 1"),
         ({"learning_rate": -1.0}, "learning_rate must not be negative"),
         ({"clip_range": 0.0}, "clip_range must be positive"),
-        ({"learning_rate_schedule": "linaer"}, "constant, linear or cosine"),
+        ({"learning_rate_schedule": "linaer"}, "learning_rate_schedule must be one of constant, linear, cosine"),
+        ({"entropy_schedule": "step"}, "entropy_schedule must be one of"),
     ],
 )
 def test_a_config_that_cannot_work_is_refused_in_one_line(change, message):
@@ -125,11 +126,25 @@ def test_the_plan_tells_what_will_really_run():
 
 
 @pytest.mark.parametrize(("schedule", "middle"), [("constant", 1.0), ("linear", 0.25), ("cosine", 0.1464466)])
-def test_the_learning_rate_is_a_function_of_the_steps(schedule, middle):
-    one = learner(dataclasses.replace(SHORT, learning_rate=1.0, learning_rate_schedule=schedule))
-    assert one.learning_rate() == pytest.approx(1.0)
+def test_a_schedule_is_a_function_of_the_steps(schedule, middle):
+    one = learner(SHORT)
+    assert one.scheduled(2.0, schedule) == pytest.approx(2.0)
     one.steps = SHORT.total_steps * 3 // 4
-    assert one.learning_rate() == pytest.approx(middle)
+    assert one.scheduled(2.0, schedule) == pytest.approx(2 * middle)
+
+
+def test_the_learning_rate_and_the_entropy_bonus_follow_their_schedules():
+    def after_update(**changes):
+        one = learner(dataclasses.replace(SHORT, **changes))
+        one.steps = SHORT.total_steps  # a linear schedule is at 0
+        one.update(rollout())
+        return torch.cat([weights.flatten() for weights in one.network.state_dict().values()])
+
+    start = torch.cat([weights.flatten() for weights in learner(SHORT).network.state_dict().values()])
+    assert torch.equal(after_update(learning_rate_schedule="linear"), start)
+    without = after_update(entropy_coefficient=0.0)
+    assert torch.equal(after_update(entropy_coefficient=0.5, entropy_schedule="linear"), without)
+    assert not torch.equal(after_update(entropy_coefficient=0.5), without)
 
 
 # One update

@@ -217,7 +217,7 @@ def test_scripts_are_executable_and_strict():
 def test_workflows_run_what_ci_runs():
     versions = []
     for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
-        (job,) = yaml.safe_load(path.read_text())["jobs"].values()
+        job = next(iter(yaml.safe_load(path.read_text())["jobs"].values()))
         assert "bash .ci/run" in [step.get("run") for step in job["steps"]], path.name
         (upload,) = [step for step in job["steps"] if "upload-artifact" in step.get("uses", "")]
         assert upload["with"]["path"] == "build/artifacts" and upload["if"] == "failure() || cancelled()"
@@ -226,7 +226,7 @@ def test_workflows_run_what_ci_runs():
 
 
 def test_the_weekly_run_turns_every_pin_into_a_lower_bound(tmp_path):
-    (job,) = yaml.safe_load((ROOT / ".github" / "workflows" / "weekly.yml").read_text())["jobs"].values()
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "weekly.yml").read_text())["jobs"]["newest"]
     (command,) = [step["run"] for step in job["steps"] if step.get("run", "").startswith("sed")]
     names = ["requirements.txt", "requirements-cpu.txt", "pyproject.toml"]
     for name in names:
@@ -237,13 +237,20 @@ def test_the_weekly_run_turns_every_pin_into_a_lower_bound(tmp_path):
 
 
 def test_the_weekly_run_leaves_out_only_what_is_pinned():
-    (job,) = yaml.safe_load((ROOT / ".github" / "workflows" / "weekly.yml").read_text())["jobs"].values()
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "weekly.yml").read_text())["jobs"]["newest"]
     (step,) = [step for step in job["steps"] if step.get("run") == "bash .ci/run"]
     command = ["make", "--no-print-directory", "--dry-run", "test", "PYTHON=python3"]
     # This test may itself run below make, whose settings a second make would inherit.
     environ = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")} | step["env"]
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=True)
     assert shlex.split(done.stdout) == ["python3", "bootstrap.py", "test", "-m", "not pins"]
+
+
+def test_optional_extras_have_a_job_that_installs_and_tests_them():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "weekly.yml").read_text())["jobs"]
+    for extra in OPTIONAL:
+        commands = " ".join(step.get("run", "") for step in jobs[extra]["steps"])
+        assert f".[{extra}," in commands and f"-k {extra}" in commands
 
 
 def test_makefile_targets_named_in_the_readme_exist():
