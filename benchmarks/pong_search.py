@@ -1,11 +1,14 @@
 """How PONG_PPO was found: successive halving over settings, by the score after few steps and over several seeds.
 
     python benchmarks/pong_search.py             # hours on two cores; goes on where it stopped
+    python benchmarks/pong_search.py --only "16 x 32 steps" --rounds 250000 --seeds 0 1    # a closer look at some
     python benchmarks/pong_search.py --quick     # under a minute: two candidates, few steps; prints only
 
 Every candidate is PONG_PPO with one change (or a few that belong together). Round one plays 150,000 steps with three
 seeds each and keeps the better third, PONG_PPO itself always among them; round two plays 300,000. The score is the
-mean of the last 20 training games. Every run is kept with its curve in benchmarks/results/pong_search.json.
+mean of the last 20 training games. Every run is kept with its settings and its curve in
+benchmarks/results/pong_search.json, those of an earlier PONG_PPO too: a run counts only where its settings are the
+candidate's of today.
 """
 
 import argparse
@@ -25,7 +28,7 @@ from course_utils.agents import processes
 from course_utils.agents.metrics import STEP
 from course_utils.agents.networks import NATURE
 from course_utils.agents.ppo import PPOAgent, train
-from course_utils.agents.ppo_config import PONG_PPO
+from course_utils.agents.ppo_config import PONG_PPO, PPOConfig
 
 RESULT = Path(__file__).parent / "results" / "pong_search.json"
 ROUNDS = (150_000, 300_000)
@@ -43,6 +46,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "8 x 128 steps": {"envs": 8, "steps": 128},
     "32 x 32 steps": {"envs": 32, "steps": 32},
     "16 x 128 steps": {"steps": 128},
+    "16 x 32 steps": {"steps": 32},
     "minibatch 32": {"minibatch_size": 32},
     "minibatch 128": {"minibatch_size": 128},
     "minibatch 256": {"minibatch_size": 256},
@@ -79,6 +83,14 @@ def play(changes: Mapping[str, Any], seed: int, steps: int) -> dict[str, Any]:
     }
 
 
+def settings(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a candidate's settings where they are not the defaults of PPOConfig, as JSON gives them back."""
+    chosen = dataclasses.replace(PONG_PPO, seed=0, solved_at=None, **changes)
+    defaults = dataclasses.asdict(PPOConfig())
+    different = {name: value for name, value in dataclasses.asdict(chosen).items() if value != defaults[name]}
+    return json.loads(json.dumps(different))
+
+
 def mean_score(runs: list[dict[str, Any]]) -> float:
     """Return the mean score over seeds; a run without a finished game counts as lost."""
     return sum(-21.0 if run["score"] is None else run["score"] for run in runs) / len(runs)
@@ -96,11 +108,18 @@ def search(
     ranking, names = [], list(candidates)
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context(processes.start_method())) as pool:
         for steps in rounds:
-            keys = {f"{name}|{steps}|{seed}": (candidates[name], seed, steps) for name in names for seed in seeds}
-            waiting = {pool.submit(play, *keys[key]): key for key in keys if key not in known}
+            keys = {f"{name}|{steps}|{seed}": (name, seed) for seed in seeds for name in names}
+            waiting = {
+                pool.submit(play, candidates[name], seed, steps): key
+                for key, (name, seed) in keys.items()
+                if key not in known
+            }
             for done in as_completed(waiting):
-                known[waiting[done]] = done.result()
-                print(f"{waiting[done]:<44}{known[waiting[done]]['score']}", flush=True)
+                key = waiting[done]
+                name, seed = keys[key]
+                about = {"key": key, "name": name, "seed": seed, "settings": settings(candidates[name])}
+                known[key] = about | done.result()
+                print(f"{key:<44}{known[key]['score']}", flush=True)
                 keep(known)
             scores = {name: mean_score([known[f"{name}|{steps}|{seed}"] for seed in seeds]) for name in names}
             names = sorted(names, key=scores.__getitem__, reverse=True)
@@ -113,6 +132,9 @@ def search(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workers", type=int, default=2, help="runs at the same time")
+    parser.add_argument("--only", nargs="+", choices=CANDIDATES, default=list(CANDIDATES), metavar="NAME")
+    parser.add_argument("--rounds", nargs="+", type=int, default=ROUNDS, metavar="STEPS")
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
     parser.add_argument("--quick", action="store_true", help="two candidates, few steps; prints only")
     options = parser.parse_args()
     if options.quick:
@@ -120,13 +142,16 @@ def main() -> int:
         ranking = search(few, (4_096, 8_192), (0,), options.workers, {})
         print(json.dumps({"ranking": ranking}))
         return 0
-    known = json.loads(RESULT.read_text())["runs"] if RESULT.exists() else {}
+    chosen = {name: CANDIDATES[name] for name in options.only}
+    earlier = json.loads(RESULT.read_text())["runs"] if RESULT.exists() else []
+    known = {run["key"]: run for run in earlier if run["settings"] == settings(CANDIDATES.get(run["name"], {}))}
+    others = [run for run in earlier if run not in known.values()]
 
     def keep(known: dict[str, dict[str, Any]], ranking: list[list[str]] | None = None) -> None:
-        content = {"machine": describe(), "base": dataclasses.asdict(PONG_PPO), "candidates": CANDIDATES}
-        RESULT.write_text(json.dumps({**content, "ranking": ranking, "runs": known}, indent=1) + "\n")
+        content = {"machine": describe(), "ranking": ranking, "runs": others + list(known.values())}
+        RESULT.write_text(json.dumps(content, indent=1) + "\n")
 
-    ranking = search(CANDIDATES, ROUNDS, SEEDS, options.workers, known, keep)
+    ranking = search(chosen, options.rounds, options.seeds, options.workers, known, keep)
     keep(known, ranking)
     print(json.dumps({"ranking": ranking}))
     return 0

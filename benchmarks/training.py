@@ -1,6 +1,6 @@
 """How many steps per second does PPO train with: the course's, Stable-Baselines3's, and the emulator alone?
 
-    python benchmarks/training.py            # about ten minutes; writes benchmarks/results/training.json
+    python benchmarks/training.py            # about twenty minutes; writes benchmarks/results/training.json
     python benchmarks/training.py --quick    # under a minute; prints only
 
 Both sides train networks of equal size with equal settings on Pong. SB3 runs as its documentation sets Atari up
@@ -221,6 +221,14 @@ def run(quick: bool, sides: Callable[[], dict[str, Course | SB3]] | None = None)
     if quick:  # the large network alone takes minutes
         default_sides = {name: side for name, side in default_sides.items() if name in QUICK_SIDES}
     made = sides() if sides else {name: make() for name, make in default_sides.items()}
+    networks = {
+        name: parameters(ActorCritic((c.stack, *[c.image_size] * 2), 6, c.convolutions, c.hidden_size))
+        for name, c in (("Nature", NATURE_PPO), ("small", SMALL_PPO))
+    }
+    for name, size in networks.items():
+        side = made.get(f"SB3, {name}")
+        if isinstance(side, SB3) and parameters(side.model.policy) != size:
+            raise AssertionError(f"{name}: SB3 has {parameters(side.model.policy):,} parameters, the course {size:,}")
     speeds: dict[str, list[float]] = {name: [] for name in made}
     alone: list[float] = []
     try:
@@ -237,11 +245,7 @@ def run(quick: bool, sides: Callable[[], dict[str, Course | SB3]] | None = None)
             return None
         return round(statistics.median(a / b for a, b in zip(speeds[over], speeds[under], strict=True)), 2)
 
-    networks = {
-        name: parameters(ActorCritic((4, *[c.image_size] * 2), 6, c.convolutions, c.hidden_size))
-        for name, c in (("Nature", NATURE_PPO), ("small", SMALL_PPO))
-    }
-    result = {
+    return {
         "quick": quick,
         "rounds": rounds,
         "machine": describe(),
@@ -258,11 +262,6 @@ def run(quick: bool, sides: Callable[[], dict[str, Course | SB3]] | None = None)
         ),
         "slower_without": choices(PONG_PPO, 10 if quick else 100),
     }
-    for name, size in networks.items():
-        side = made.get(f"SB3, {name}")
-        if isinstance(side, SB3) and parameters(side.model.policy) != size:
-            raise AssertionError(f"{name}: SB3 has {parameters(side.model.policy):,} parameters, the course {size:,}")
-    return result
 
 
 KEYS = (

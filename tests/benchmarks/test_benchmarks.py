@@ -126,6 +126,7 @@ def test_the_search_keeps_the_better_third_and_always_the_base(benchmark, monkey
         return {"score": changes["value"] + seed, "steps": steps}
 
     monkeypatch.setattr(search, "play", play)
+    monkeypatch.setattr(search, "settings", dict)
     monkeypatch.setattr(search, "ProcessPoolExecutor", lambda workers, mp_context: ThreadPoolExecutor(workers))
     candidates = {"PONG_PPO": {"value": 0}} | {f"value {value}": {"value": value} for value in range(1, 7)}
     known = {}
