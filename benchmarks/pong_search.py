@@ -1,4 +1,4 @@
-"""How PONG_PPO was found: successive halving over settings, by the score after few steps and over several seeds.
+"""What is better than PONG_PPO? Successive halving over settings, by the score after few steps and over seeds.
 
     python benchmarks/pong_search.py             # hours on two cores; goes on where it stopped
     python benchmarks/pong_search.py --only "16 x 32 steps" --rounds 250000 --seeds 0 1    # a closer look at some

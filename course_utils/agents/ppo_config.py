@@ -149,6 +149,6 @@ PONG_PPO = PPOConfig(
     solved_at=18.5,
     overlap=True,
 )
-"""Pong on two CPU cores, from pixels; how it was found: benchmarks/pong_search.py"""
+"""Pong on two CPU cores, from pixels; what else can be chosen is compared by benchmarks/pong_search.py"""
 PONG_SMOKE_STEPS = 12_288
 """enough for `PPOAgent.value_learned` with every seed; `benchmarks/pong_smoke.py` checks it"""

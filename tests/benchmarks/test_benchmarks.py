@@ -1,6 +1,7 @@
 """The benchmarks can fail: what is slowed down on one side moves their ratios, and an unsolved seed is not hidden."""
 
 import importlib
+import json
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -148,3 +149,20 @@ def test_the_gpu_suite_says_what_it_could_not_measure(benchmark, capsys):
     assert len(result["parts"]) == 8
     assert set(result["parts"].values()) == {"not measured: needs a CUDA device", "not measured: the time is up"}
     assert "not measured" in capsys.readouterr().out
+
+
+def test_the_readme_quotes_what_was_measured():
+    readme = (BENCHMARKS.parent / "README.md").read_text()
+    sampling, training = (
+        json.loads((BENCHMARKS / "results" / f"{name}.json").read_text()) for name in ("sampling", "training")
+    )
+    speeds = training["steps_per_second"]
+    one_thread = speeds["course, small"] / speeds["SB3, small, one thread"]
+    for quoted in (
+        f"falls from {training['course_over_sb3']:.1f} to {one_thread:.1f}.",
+        f"| {sampling['native_over_subproc']:.1f} times as fast | `python benchmarks/sampling.py` |",
+        f"| {sampling['native_over_limit']:.2f} of its speed | `python benchmarks/sampling.py` |",
+        f"| {training['course_over_sb3']:.1f} times as fast | `python benchmarks/training.py` |",
+        f"| {training['course_over_sb3_same_pipeline']:.1f} times as fast | `python benchmarks/training.py` |",
+    ):
+        assert quoted in readme, quoted
