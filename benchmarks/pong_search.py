@@ -69,9 +69,14 @@ CANDIDATES: dict[str, dict[str, Any]] = {
 }
 
 
+def candidate(changes: Mapping[str, Any], seed: int = 0) -> PPOConfig:
+    """Return PONG_PPO with the changes; it plays on where PONG_PPO would stop."""
+    return dataclasses.replace(PONG_PPO, seed=seed, solved_at=None, **changes)
+
+
 def play(changes: Mapping[str, Any], seed: int, steps: int) -> dict[str, Any]:
     """Train one candidate with one seed for so many steps; the schedule stays that of the whole run."""
-    config = dataclasses.replace(PONG_PPO, seed=seed, solved_at=None, **changes)
+    config = candidate(changes, seed)
     cpu = time.process_time()
     agent: PPOAgent = train(config, on_update=lambda agent: agent.steps >= steps)
     rows = [row for row in agent.log.rows if "rollout/ep_rew_mean" in row]
@@ -85,9 +90,8 @@ def play(changes: Mapping[str, Any], seed: int, steps: int) -> dict[str, Any]:
 
 def settings(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a candidate's settings where they are not the defaults of PPOConfig, as JSON gives them back."""
-    chosen = dataclasses.replace(PONG_PPO, seed=0, solved_at=None, **changes)
-    defaults = dataclasses.asdict(PPOConfig())
-    different = {name: value for name, value in dataclasses.asdict(chosen).items() if value != defaults[name]}
+    defaults, chosen = dataclasses.asdict(PPOConfig()), dataclasses.asdict(candidate(changes))
+    different = {name: value for name, value in chosen.items() if value != defaults[name]}
     return json.loads(json.dumps(different))
 
 

@@ -225,13 +225,13 @@ def run(quick: bool, sides: Callable[[], dict[str, Course | SB3]] | None = None)
         name: parameters(ActorCritic((c.stack, *[c.image_size] * 2), 6, c.convolutions, c.hidden_size))
         for name, c in (("Nature", NATURE_PPO), ("small", SMALL_PPO))
     }
-    for name, size in networks.items():
-        side = made.get(f"SB3, {name}")
-        if isinstance(side, SB3) and parameters(side.model.policy) != size:
-            raise AssertionError(f"{name}: SB3 has {parameters(side.model.policy):,} parameters, the course {size:,}")
     speeds: dict[str, list[float]] = {name: [] for name in made}
     alone: list[float] = []
     try:
+        for name, size in networks.items():
+            side = made.get(f"SB3, {name}")
+            if isinstance(side, SB3) and (theirs := parameters(side.model.policy)) != size:
+                raise AssertionError(f"{name}: SB3 has {theirs:,} parameters, the course {size:,}")
         for _ in range(rounds):
             for name, side in made.items():
                 speeds[name].append(side.steps_per_second(rollouts))

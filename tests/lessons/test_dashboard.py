@@ -162,9 +162,9 @@ def test_the_clip_shows_the_newest_frame_of_each_step():
 
 
 def test_the_agent_keeps_what_its_first_environment_showed():
-    pong = dataclasses.replace(PONG_PPO, total_steps=32, envs=2, steps=16, minibatch_size=32, epochs=1)
+    pong = dataclasses.replace(PONG_PPO, total_steps=32, envs=2, steps=16, minibatch_size=32, epochs=1, stack=4)
     agent = train(pong)
-    assert agent.seen.shape == (16, PONG_PPO.stack, 42, 42)
+    assert agent.seen.shape == (16, 4, 42, 42)
     assert agent.seen.dtype == torch.uint8
     first = np.asarray(Image.open(io.BytesIO(clip(agent.seen))).convert("L"))
     assert np.array_equal(first[::4, ::4], agent.seen[0, -1])
