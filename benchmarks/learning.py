@@ -28,7 +28,7 @@ from course_utils.agents.train_command import run_training
 RESULT = Path(__file__).parent / "results" / "learning.json"
 RUNS = Path(__file__).resolve().parents[1] / "build" / "learning"
 TARGET = 18.0
-SAVE_AT = (-15.0, 0.0, 10.0)
+SAVE_AT = (-19.0, -17.0, -15.0, -5.0, 0.0, 5.0, 10.0)
 QUICK_STEPS = 100_000
 
 

@@ -3,8 +3,9 @@
     python benchmarks/learning.py        # first: trains the seeds, keeps the runs in build/learning
     python benchmarks/trained_pong.py    # about a minute; writes course_utils/agents/trained and notebooks/figures
 
-The seed is the one with the median time among those that were solved. Its agents at about -15, 0 and +10 and its last
-one are copied with the .json that says how each was made; the film and the curve have one beside them too.
+The seed is the one with the median time among those that were solved. Its last agent and, of those kept on the way, the
+ones whose judged scores are nearest to -15, 0 and +10 are copied with the .json that says how each was made; the film
+and the curve have one beside them too.
 """
 
 import json
@@ -13,7 +14,7 @@ import sys
 from pathlib import Path
 
 import matplotlib
-from learning import RESULT, RUNS, SAVE_AT
+from learning import RESULT, RUNS
 
 from course_utils.agents.envs import one_game
 from course_utils.agents.ppo_config import PONG_PPO
@@ -24,6 +25,7 @@ from course_utils.machine import display
 from course_utils.machine.runtime import write_whole
 
 FIGURES = Path(__file__).resolve().parents[1] / "notebooks" / "figures"
+LADDER = {"pong_minus15": -15.0, "pong_plus0": 0.0, "pong_plus10": 10.0}
 FILM = {"max_steps": 300, "seed": 1, "fps": 15}
 
 
@@ -35,7 +37,12 @@ def main() -> int:
         return 1
     seed = solved[len(solved) // 2][1]
     folder = RUNS / f"seed_{seed}"
-    names = {f"score_{score:g}": f"pong_{score:+g}".replace("-", "minus").replace("+", "plus") for score in SAVE_AT}
+    scores = {path.stem: json.loads(path.read_text())["score"] for path in folder.glob("score_*.json")}
+    names = {}
+    for name, score in LADDER.items():
+        nearest = min(scores, key=lambda kept: abs(scores[kept] - score))
+        names[nearest] = name
+        del scores[nearest]
     for kept, name in {**names, "agent": "pong_best"}.items():
         for suffix in (".pt", ".json"):
             shutil.copyfile(folder / (kept + suffix), TRAINED_CARTPOLE.parent / (name + suffix))

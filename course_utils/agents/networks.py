@@ -1,5 +1,6 @@
 """Networks: what turns an observation into a decision or into an estimate."""
 
+import contextlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -95,6 +96,7 @@ class ActorCritic(nn.Module):
         super().__init__()
         self.observation_shape = tuple(observation_shape)
         self.pixel_mean, self.pixel_scale = pixel_mean, pixel_scale
+        self.autocast_dtype = torch.float32  # of the body; the heads stay float32. Not part of the state
         if bool(convolutions) != (len(self.observation_shape) == 3):
             raise ValueError(f"convolutions are for images: observations {self.observation_shape}, got {convolutions}")
         activation = nn.ReLU if convolutions else nn.Tanh
@@ -131,8 +133,13 @@ class ActorCritic(nn.Module):
         return inputs.sub_(self.pixel_mean).div_(self.pixel_scale)
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits (batch, action_count) and values (batch,) for prepared observations (batch, *shape)."""
-        features = self.hidden(self.body(inputs))
+        """Return logits (batch, action_count) and values (batch,), float32, for prepared observations (batch, *shape).
+
+        With a 16-bit `autocast_dtype` the layers before the two heads compute in it; the weights stay float32.
+        """
+        half = self.autocast_dtype != torch.float32
+        with torch.autocast(inputs.device.type, self.autocast_dtype) if half else contextlib.nullcontext():
+            features = self.hidden(self.body(inputs)).float()
         return self.policy(features), self.value(features).squeeze(-1)
 
 

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from course_utils.agents import returns
+from course_utils.agents import precision, returns
 from course_utils.agents.envs import VectorGame, make_vector
 from course_utils.agents.finite import check_finite
 from course_utils.agents.metrics import Log
@@ -90,6 +90,9 @@ class Learner:
             config.pixel_scale,
         ).to(device, memory_format=torch.channels_last)
         self.optimizer = torch.optim.Adam(self.network.parameters(), config.learning_rate, eps=1e-5, fused=True)
+        weights = sum(parameter.numel() for parameter in self.network.parameters())
+        self.network.autocast_dtype = precision.choose(config.precision, device, weights)
+        self.stepper = precision.Stepper(self.network.autocast_dtype, device)
         self.generator = torch.Generator().manual_seed(config.seed)  # of the minibatches
         self.action_generator = torch.Generator().manual_seed(config.seed + 1)
         self.steps = 0
@@ -133,10 +136,7 @@ class Learner:
                 )
                 value = nn.functional.mse_loss(values, targets[batch])
                 loss = policy + config.value_coefficient * value - entropy_coefficient * entropy
-                self.optimizer.zero_grad()
-                loss.backward()
-                grad_norm = nn.utils.clip_grad_norm_(self.network.parameters(), config.max_grad_norm)
-                self.optimizer.step()
+                grad_norm, moved = self.stepper.step(loss, self.optimizer, config.max_grad_norm)
                 with torch.no_grad():
                     ratio = torch.exp(new_log_probabilities - old_log_probabilities[batch])
                     kls.append(approximate_kl(new_log_probabilities, old_log_probabilities[batch]))
@@ -146,7 +146,7 @@ class Learner:
                         "train/entropy_loss": -entropy,
                         "train/clip_fraction": ((ratio - 1).abs() > config.clip_range).float().mean(),
                         "train/loss": loss,
-                        "train/grad_norm": grad_norm,
+                        "train/grad_norm": grad_norm if moved else torch.zeros(()),  # infinite where a step is skipped
                     }
                     for name, number in seen.items():
                         sums[name] = sums.get(name, 0) + number.detach()
@@ -162,6 +162,7 @@ class Learner:
             "train/explained_variance": float(explained),
             "train/learning_rate": self.optimizer.param_groups[0]["lr"],
             "train/n_updates": self.updates,
+            "train/skipped_steps": self.stepper.skipped,
         }
 
     def state_dict(self) -> dict[str, Any]:
@@ -169,6 +170,7 @@ class Learner:
         return {
             "network": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
+            "scaler": self.stepper.state_dict(),
             "generator": self.generator.get_state(),
             "action_generator": self.action_generator.get_state(),
             "steps": self.steps,
@@ -184,6 +186,7 @@ class Learner:
         if "optimizer" not in state:
             return
         self.optimizer.load_state_dict(state["optimizer"])
+        self.stepper.load_state_dict(state.get("scaler", {}))
         self.generator.set_state(state["generator"])
         self.action_generator.set_state(state["action_generator"])
         self.steps, self.updates = state["steps"], state["updates"]

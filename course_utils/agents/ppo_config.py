@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from course_utils.agents.envs import CARTPOLE, PONG, PONG_MOVES
 from course_utils.agents.networks import Convolution
+from course_utils.agents.precision import DTYPES
 
 SCHEDULES: dict[str, Callable[[float], float]] = {
     "constant": lambda left: 1.0,
@@ -77,6 +78,8 @@ class PPOConfig:
     """stop once the last 20 finished games reach this mean score"""
     overlap: bool = False
     """play the next rollout while learning from the last: its policy is then one update old"""
+    precision: str = "float32"
+    """of the network's body: float32, bfloat16, float16, or auto: by device and size, see `agents.precision`"""
     torch_threads: int = 1
     """threads of each torch operation on the CPU"""
 
@@ -101,6 +104,9 @@ class PPOConfig:
         for name in ("learning_rate_schedule", "entropy_schedule"):
             if getattr(self, name) not in SCHEDULES:
                 raise ValueError(f"{name} must be one of {', '.join(SCHEDULES)}, not {getattr(self, name)!r}")
+
+        if self.precision not in ("auto", *DTYPES):
+            raise ValueError(f"precision must be one of auto, {', '.join(DTYPES)}, not {self.precision!r}")
 
     @property
     def batch_size(self) -> int:
@@ -130,18 +136,17 @@ CARTPOLE_PPO = PPOConfig(
 """CartPole, within a minute"""
 PONG_PPO = PPOConfig(
     environment=PONG,
-    total_steps=750_000,
+    total_steps=1_000_000,
     envs=16,
     steps=64,
     minibatch_size=64,
-    learning_rate=7e-4,
+    learning_rate=1e-3,
     learning_rate_schedule="linear",
     entropy_coefficient=0.01,
     entropy_schedule="linear",
     end_at_points=True,
     moves=PONG_MOVES,
     image_size=42,
-    stack=2,
     convolutions=((16, 8, 4), (32, 4, 2)),
     hidden_size=128,
     pixel_mean=92.0,
