@@ -153,9 +153,15 @@ def test_the_gpu_suite_says_what_it_could_not_measure(benchmark, capsys):
 
 def test_the_readme_quotes_what_was_measured():
     readme = (BENCHMARKS.parent / "README.md").read_text()
-    sampling, training = (
-        json.loads((BENCHMARKS / "results" / f"{name}.json").read_text()) for name in ("sampling", "training")
+    sampling, training, learning = (
+        json.loads((BENCHMARKS / "results" / f"{name}.json").read_text())
+        for name in ("sampling", "training", "learning")
     )
+    runs = sorted(learning["runs"], key=lambda run: run["steps"])
+
+    def both(key: str, form: str) -> str:
+        return " and ".join(format(run[key], form) for run in runs)
+
     speeds = training["steps_per_second"]
     one_thread = speeds["course, small"] / speeds["SB3, small, one thread"]
     for quoted in (
@@ -164,5 +170,24 @@ def test_the_readme_quotes_what_was_measured():
         f"| {sampling['native_over_limit']:.2f} of its speed | `python benchmarks/sampling.py` |",
         f"| {training['course_over_sb3']:.1f} times as fast | `python benchmarks/training.py` |",
         f"| {training['course_over_sb3_same_pipeline']:.1f} times as fast | `python benchmarks/training.py` |",
+        f"{learning['summary']['seeds_solved']} of {len(runs)} seeds so far, in {both('minutes', '.1f')} minutes",
+        f"({both('steps', ',')} steps; judged {both('score', '.2f')} with sampled actions)",
+        f"they score only {both('score_sticky_0.25', '.1f')}.",
     ):
         assert quoted in readme, quoted
+
+
+def test_precision_sees_a_half_side_that_sleeps(benchmark, monkeypatch):
+    precision = benchmark("precision")
+    config = precision.dataclasses.replace(precision.PONG_PPO, envs=4, steps=16, epochs=1, image_size=42)
+    update = precision.ppo.Learner.update
+
+    def slowed(learner, rollout):
+        time.sleep(0.5 * (learner.config.precision != "float32"))
+        return update(learner, rollout)
+
+    normal = precision.compare(config, "bfloat16", "cpu", 1)
+    monkeypatch.setattr(precision.ppo.Learner, "update", slowed)
+    slow = precision.compare(config, "bfloat16", "cpu", 1)
+    assert slow["speedup"] < 0.6 * normal["speedup"]
+    assert slow["peak_megabytes"] == normal["peak_megabytes"]
