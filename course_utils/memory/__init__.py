@@ -1,1 +1,1 @@
-"""Why is memory full? What a step allocates, and who holds it."""
+"""Why is memory full?"""
