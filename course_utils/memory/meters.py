@@ -1,6 +1,5 @@
 """Meters: how much memory a piece of work takes, seen from the tensors' allocator and from the system."""
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +21,6 @@ def tensor_peak(function: Callable[[], Any], device: str | torch.device = "cpu")
         result = function()
         torch.cuda.synchronize(device)
         return result, torch.cuda.max_memory_allocated(device) - before
-    os.environ.setdefault("KINETO_LOG_LEVEL", "5")  # else the profiler greets on standard error
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         result = function()
     events = [event for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]"]
