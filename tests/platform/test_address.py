@@ -20,7 +20,7 @@ def copy(tmp_path):
 
 
 def contents(root):
-    return {path: path.read_text() for path in sorted(root.rglob("*")) if path.is_file()}
+    return {path: path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
 
 
 def test_the_address_reaches_setting_badges_and_first_cells(copy):
