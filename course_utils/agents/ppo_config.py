@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from course_utils.agents import precision
 from course_utils.agents.envs import CARTPOLE, PONG, PONG_MOVES
 from course_utils.agents.networks import Convolution
-from course_utils.agents.precision import DTYPES
 
 SCHEDULES: dict[str, Callable[[float], float]] = {
     "constant": lambda left: 1.0,
@@ -105,8 +105,7 @@ class PPOConfig:
             if getattr(self, name) not in SCHEDULES:
                 raise ValueError(f"{name} must be one of {', '.join(SCHEDULES)}, not {getattr(self, name)!r}")
 
-        if self.precision not in ("auto", *DTYPES):
-            raise ValueError(f"precision must be one of auto, {', '.join(DTYPES)}, not {self.precision!r}")
+        precision.choose(self.precision, "cpu", parameters=0)  # raises for an unknown name
 
     @property
     def batch_size(self) -> int:
